@@ -1,0 +1,2 @@
+//! Ranking.
+pub mod vector;

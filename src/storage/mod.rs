@@ -1,0 +1,198 @@
+//! Where items are kept. A backend is done when the contract suite is green on it.
+//!
+//! A call is one transaction: it happened whole, or the call is an error and nothing happened. No transaction handle
+//! crosses the trait, and everything slow (embedding, hashing, serialising) is done before a call. A call that
+//! resolved is durable.
+//!
+//! The store keeps a [`Entry`] per item in memory (times and vectors, not the document) and asks for what changed
+//! since the sequence number that it knows, so that several tabs can share one database.
+
+use std::rc::Rc;
+
+use async_trait::async_trait;
+
+use crate::Result;
+use crate::model::{IndexFields, ItemId, Millis};
+
+/// Numbers committed transactions that changed something, from 1.
+pub type Sequence = u64;
+
+/// One embedded text of an item.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TextVector {
+    /// Identifies the text that was embedded, so that an update embeds only what changed.
+    pub text: TextHash,
+    /// Unit length, `dims` numbers.
+    pub vector: Rc<[f32]>,
+    /// The text was longer than the model reads and was cut.
+    pub truncated: bool,
+}
+
+/// The first 16 bytes of the text's SHA-256.
+pub type TextHash = [u8; 16];
+
+/// What the store keeps in memory of an item: everything but its document.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    /// Where the item lives.
+    pub id: ItemId,
+    /// First put of this incarnation.
+    pub created_at: Millis,
+    /// Last put.
+    pub updated_at: Millis,
+    /// The item's own time to live in minutes; `None` never expires.
+    pub ttl: Option<f64>,
+    /// From this instant on the item does not exist.
+    pub expires_at: Option<Millis>,
+    /// What the put asked to be indexed.
+    pub index: IndexFields,
+    /// Written while no embedder was there: to be embedded at the next open that has one.
+    pub pending: bool,
+    /// One per text that was indexed.
+    pub vectors: Vec<TextVector>,
+}
+
+/// An item with its document, as stored.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Record {
+    /// Times, index options and vectors.
+    pub entry: Entry,
+    /// The document as JSON text.
+    pub value: Rc<str>,
+}
+
+/// A document to be stored, complete with its vectors.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Put {
+    /// Where the item goes.
+    pub id: ItemId,
+    /// The document as JSON text.
+    pub value: Rc<str>,
+    /// The operation's instant. The backend keeps `created_at` of a live predecessor and makes `updated_at` at least
+    /// one millisecond later than that predecessor's.
+    pub now: Millis,
+    /// See [`Entry::ttl`].
+    pub ttl: Option<f64>,
+    /// See [`Entry::expires_at`].
+    pub expires_at: Option<Millis>,
+    /// See [`Entry::index`].
+    pub index: IndexFields,
+    /// See [`Entry::pending`].
+    pub pending: bool,
+    /// Replaces all vectors of a predecessor.
+    pub vectors: Vec<TextVector>,
+}
+
+/// One change within a commit. Changes apply in order.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Write {
+    /// Stores or replaces an item.
+    Put(Put),
+    /// Removes an item with its vectors; nothing when there is none.
+    Delete(ItemId),
+    /// A refreshing read: moves the expiry of an item that is alive at `now`; nothing when there is none.
+    Refresh {
+        /// Which item.
+        id: ItemId,
+        /// The read's instant.
+        now: Millis,
+        /// The new expiry.
+        expires_at: Millis,
+    },
+    /// Removes an item if it has expired by `now`; nothing otherwise.
+    Sweep {
+        /// Which item.
+        id: ItemId,
+        /// The sweep's instant.
+        now: Millis,
+    },
+}
+
+/// What one item became.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Change {
+    /// The item now looks like this.
+    Stored(Entry),
+    /// The item is gone.
+    Removed(ItemId),
+}
+
+/// What a reader that knew an older sequence has to apply.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Changes {
+    /// The latest state of each item that changed since, up to `sequence`.
+    Since {
+        /// The newest committed sequence.
+        sequence: Sequence,
+        /// See [`IndexState::epoch`].
+        epoch: u64,
+        /// One per changed item.
+        changes: Vec<Change>,
+    },
+    /// Too much has happened, or the index was replaced: load a snapshot.
+    Reload,
+}
+
+/// Everything the store needs at open, read in bulk.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Snapshot {
+    /// The newest committed sequence.
+    pub sequence: Sequence,
+    /// The index as the database remembers it.
+    pub index: IndexState,
+    /// Every item, expired ones included, ordered by namespace and key.
+    pub entries: Vec<Entry>,
+}
+
+/// What the database remembers of its index.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct IndexState {
+    /// Grows each time the index is replaced, so that a tab with another model cannot write stale vectors.
+    pub epoch: u64,
+    /// Model, weights, pooling, document prefix and fields, as the store describes them; `None` before the first.
+    pub fingerprint: Option<String>,
+}
+
+/// New vectors for one item, computed from the document that had this `updated_at`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reindexed {
+    /// Which item.
+    pub id: ItemId,
+    /// The version that was embedded.
+    pub updated_at: Millis,
+    /// The new vectors.
+    pub vectors: Vec<TextVector>,
+}
+
+/// The answer to [`Storage::replace_index`].
+#[derive(Debug, Clone, PartialEq)]
+pub enum Replaced {
+    /// Done; the index's new state.
+    Done(IndexState),
+    /// Nothing was written: these items were written meanwhile, or are missing from the list. Embed them and ask again.
+    Stale(Vec<ItemId>),
+}
+
+/// A place to keep items. See the module for what every call promises.
+#[async_trait(?Send)]
+pub trait Storage {
+    /// Reads everything but the documents.
+    async fn load(&self) -> Result<Snapshot>;
+
+    /// Reads what changed after `sequence`.
+    async fn changes(&self, sequence: Sequence) -> Result<Changes>;
+
+    /// Reads documents; `None` where there is none. Expired items are returned: the store decides by its clock.
+    async fn read(&self, ids: &[ItemId]) -> Result<Vec<Option<Record>>>;
+
+    /// Applies all writes or none, provided that the index is still at `epoch` (else `model_mismatch`). Gives the
+    /// new sequence and what each touched item became; a commit that changed nothing keeps the sequence.
+    async fn commit(&self, epoch: u64, writes: Vec<Write>) -> Result<Changes>;
+
+    /// Replaces fingerprint and all vectors in one transaction; items that are not in `items` must have none.
+    /// Clears [`Entry::pending`].
+    async fn replace_index(&self, fingerprint: Option<String>, items: Vec<Reindexed>) -> Result<Replaced>;
+
+    /// Waits for what is under way and lets go of the database; calling it twice is no error.
+    async fn close(&self) -> Result<()>;
+}

@@ -1,0 +1,1 @@
+//! Store semantics over the traits.
