@@ -5,6 +5,7 @@
 //! which folders, and which of our own modules a module may use.
 
 #![cfg(not(target_arch = "wasm32"))]
+#![allow(clippy::unwrap_used, clippy::expect_used)] // The helpers of tests are tests to us, but not to clippy.
 
 use std::fs;
 use std::path::Path;

@@ -1,6 +1,7 @@
 //! Paths, filters and namespaces against naive models: the same rules, written once more in the plainest way.
 
 #![cfg(not(target_arch = "wasm32"))]
+#![allow(clippy::unwrap_used, clippy::expect_used)] // The helpers of tests are tests to us, but not to clippy.
 
 use burrow::model::{Document, FieldPath, Filter, Key, Namespace, NamespacePattern, Use};
 use proptest::collection::{btree_map, vec};
