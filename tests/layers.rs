@@ -183,7 +183,7 @@ fn is_within(path: &str, folders: &[&str]) -> bool {
         path.strip_prefix(*folder)
             .is_some_and(|rest| rest.starts_with('/') || rest.starts_with('.'))
     };
-    folders.iter().any(|folder| inside(&folder))
+    folders.iter().any(inside)
 }
 
 fn foreign_names(path: &str, words: &[String]) -> Vec<String> {
