@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use js_sys::Array;
 use wasm_bindgen::{JsCast, JsValue};
 
-use super::storage::{damaged, item_id, item_key};
+use super::records::{damaged, item_id, item_key};
 use super::transaction::{Store, above, result, up_to};
 use crate::Result;
 use crate::model::ItemId;

@@ -35,6 +35,8 @@ mod model_cache;
 #[cfg(target_arch = "wasm32")]
 mod opening;
 #[cfg(target_arch = "wasm32")]
+mod records;
+#[cfg(target_arch = "wasm32")]
 mod schema;
 #[cfg(target_arch = "wasm32")]
 mod storage;

@@ -1,26 +1,22 @@
 //! [`Storage`] over IndexedDB.
 
-use async_trait::async_trait;
-use js_sys::{Array, ArrayBuffer, Uint8Array};
-use serde::{Deserialize, Serialize};
-use wasm_bindgen::{JsCast, JsValue};
+use std::cell::RefCell;
+use std::collections::HashMap;
 
-use super::codec::{self, Stored, checksum};
+use async_trait::async_trait;
+
+use super::codec::Stored;
 use super::connection::Connection;
 use super::plan::{self, Outcome};
-use super::schema::{CHANGES, DOCUMENTS, ENTRIES, META, STORE};
-use super::transaction::{Durability, Mode, Store, Transaction, above, result, results};
-use super::{log, opening};
-use crate::model::{ItemId, Key, Namespace};
-use crate::storage::{
-    Change, Changes, Entry, IndexState, Record, Reindexed, Replaced, Sequence, Snapshot, Storage, Write,
+use super::records::{
+    document_text, each_batch, item_key, put_outcome, put_entry, read_entries, read_state, write_state,
 };
+use super::schema::{CHANGES, DOCUMENTS, ENTRIES, META, STORE};
+use super::transaction::{Durability, Mode, Transaction, results};
+use super::{log, opening};
+use crate::model::ItemId;
+use crate::storage::{Change, Changes, Record, Reindexed, Replaced, Sequence, Snapshot, Storage, Write};
 use crate::{Error, Result};
-
-/// Entries read at once: some ten milliseconds of the page's thread, and a bounded message between processes.
-const BATCH: u32 = 1000;
-/// The key of the one record of `meta`.
-const STATE: &str = "state";
 
 /// A store's database in this browser.
 pub struct IndexedDb {
@@ -65,8 +61,8 @@ impl Storage for IndexedDb {
         self.look(&[META, ENTRIES], async |transaction| {
             let state = read_state(&transaction.store(META)?).await?;
             let mut entries = Vec::new();
-            each_batch(&transaction.store(ENTRIES)?, |batch| {
-                entries.extend(batch.into_iter().map(|stored| stored.entry));
+            each_batch(&transaction.store(ENTRIES)?, |stored| {
+                entries.push(stored.entry);
                 Ok(())
             })
             .await?;
@@ -105,7 +101,7 @@ impl Storage for IndexedDb {
             let requests = ids.iter().map(get).collect::<Result<Vec<_>>>()?;
             let entries = read_entries(&transaction.store(ENTRIES)?, ids).await?;
             let documents = results(&requests).await?;
-            entries.into_iter().zip(documents).map(|(entry, document)| record(entry, &document)).collect()
+            entries.into_iter().zip(documents).map(record).collect()
         })
         .await
     }
@@ -118,11 +114,11 @@ impl Storage for IndexedDb {
             let mut state = read_state(&meta).await?;
             state.expect_epoch(epoch)?;
             let present = read_entries(&entries, &ids).await?;
-            let outcomes = plan::apply(ids.clone(), present, &writes);
+            let outcomes = plan::apply(&ids, present, &writes);
             if !outcomes.is_empty() {
                 state.sequence += 1;
                 let documents = transaction.store(DOCUMENTS)?;
-                outcomes.iter().try_for_each(|outcome| write_outcome(&entries, &documents, outcome))?;
+                outcomes.iter().try_for_each(|outcome| put_outcome(&entries, &documents, outcome))?;
                 let ids = outcomes.iter().map(|outcome| &outcome.id);
                 log::write(&transaction.store(CHANGES)?, state.sequence, ids)?;
                 write_state(&meta, &state)?;
@@ -133,38 +129,58 @@ impl Storage for IndexedDb {
     }
 
     async fn replace_index(&self, fingerprint: Option<String>, items: Vec<Reindexed>) -> Result<Replaced> {
-        let by_id: std::collections::HashMap<&ItemId, &Reindexed> = items.iter().map(|item| (&item.id, item)).collect();
-        self.write(&[META, ENTRIES, CHANGES], async |transaction| {
-            let meta = transaction.store(META)?;
+        let items: HashMap<&ItemId, &Reindexed> = items.iter().map(|item| (&item.id, item)).collect();
+        let stale = RefCell::new(Vec::new());
+        let replaced = self.write(&[META, ENTRIES, CHANGES], async |transaction| {
+            stale.take();
             let entries = transaction.store(ENTRIES)?;
-            let mut stale = Vec::new();
-            each_batch(&entries, |batch| {
-                for stored in batch {
-                    match reindexed(stored, &by_id) {
-                        Ok(Some(stored)) => put_entry(&entries, &stored)?,
-                        Ok(None) => {}
-                        Err(id) => stale.push(id),
-                    }
+            each_batch(&entries, |stored| match reindexed(stored, &items) {
+                Ok(stored) => put_entry(&entries, &stored),
+                Err(id) => {
+                    stale.borrow_mut().push(id);
+                    Ok(())
                 }
-                Ok(())
             })
             .await?;
-            if !stale.is_empty() {
-                return Err(stale_items(&stale));
+            if !stale.borrow().is_empty() {
+                return Err(Error::conflict("items were written during a reindex"));
             }
+            let meta = transaction.store(META)?;
             let mut state = read_state(&meta).await?;
-            state.sequence += 1;
-            state.epoch += 1;
-            state.fingerprint = fingerprint.clone();
+            state.replace_index(fingerprint.clone());
             log::write_reload(&transaction.store(CHANGES)?, state.sequence)?;
             write_state(&meta, &state)?;
             Ok(Replaced::Done(state.index()))
-        })
-        .await
+        });
+        let replaced = replaced.await;
+        match stale.take() {
+            stale if stale.is_empty() => replaced,
+            // The failure above has undone what was written before the first stale item showed up.
+            stale => Ok(Replaced::Stale(stale)),
+        }
     }
 
     async fn close(&self) -> Result<()> {
         self.connection.close().await;
         Ok(())
     }
+}
+
+/// The entry with its new vectors; its id when these were not made from the version that is stored.
+fn reindexed(mut stored: Stored, items: &HashMap<&ItemId, &Reindexed>) -> std::result::Result<Stored, ItemId> {
+    match items.get(&stored.entry.id) {
+        Some(item) if item.updated_at == stored.entry.updated_at => {
+            stored.entry.vectors = item.vectors.clone();
+            stored.entry.pending = false;
+            Ok(stored)
+        }
+        _ => Err(stored.entry.id),
+    }
+}
+
+/// Joins an entry and its document, which must be of the same put.
+fn record((entry, document): (Option<Stored>, wasm_bindgen::JsValue)) -> Result<Option<Record>> {
+    let Some(stored) = entry else { return Ok(None) };
+    let value = document_text(&document, &stored)?;
+    Ok(Some(Record { entry: stored.entry, value }))
 }

@@ -18,11 +18,9 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use futures::channel::oneshot;
-use js_sys::Array;
+use js_sys::{Array, Object, Reflect};
 use wasm_bindgen::prelude::*;
-use web_sys::{
-    IdbDatabase, IdbRequest, IdbTransaction, IdbTransactionDurability, IdbTransactionMode, IdbTransactionOptions,
-};
+use web_sys::{IdbDatabase, IdbRequest, IdbTransaction};
 
 use super::dom_exception::{coded, exception, from_idb};
 use crate::{Error, Result};
@@ -35,6 +33,19 @@ pub enum Durability {
     Relaxed,
     /// The disk has the data; two to four times slower.
     Strict,
+}
+
+#[wasm_bindgen]
+extern "C" {
+    /// `IDBDatabase`, for the options that web-sys and idb leave out.
+    type Durable;
+    #[wasm_bindgen(method, catch)]
+    fn transaction(
+        this: &Durable,
+        stores: &Array,
+        mode: &str,
+        options: &Object,
+    ) -> std::result::Result<IdbTransaction, JsValue>;
 }
 
 /// What a transaction may do.
@@ -86,19 +97,14 @@ pub(super) struct Transaction {
 impl Transaction {
     fn begin(database: &IdbDatabase, stores: &[&str], mode: Mode) -> Result<Self> {
         let names: Array = stores.iter().map(|name| JsValue::from_str(name)).collect();
-        let options = IdbTransactionOptions::new();
-        let access = match mode {
-            Mode::Read => IdbTransactionMode::Readonly,
-            Mode::Write(durability) => {
-                options.set_durability(match durability {
-                    Durability::Relaxed => IdbTransactionDurability::Relaxed,
-                    Durability::Strict => IdbTransactionDurability::Strict,
-                });
-                IdbTransactionMode::Readwrite
-            }
+        let (access, durability) = match mode {
+            Mode::Read => ("readonly", "default"),
+            Mode::Write(Durability::Relaxed) => ("readwrite", "relaxed"),
+            Mode::Write(Durability::Strict) => ("readwrite", "strict"),
         };
-        let inner = database
-            .transaction_with_str_sequence_and_mode_and_options(&names, access, &options)
+        let options = Object::new();
+        let inner = Reflect::set(&options, &"durability".into(), &durability.into())
+            .and_then(|_| database.unchecked_ref::<Durable>().transaction(&names, access, &options))
             .map_err(|thrown| coded(&thrown))?;
         Ok(Self::listen(inner))
     }
