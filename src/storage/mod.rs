@@ -9,6 +9,7 @@
 
 #[cfg(any(test, feature = "contract"))]
 pub mod contract;
+pub mod indexeddb;
 pub mod memory;
 
 use std::rc::Rc;
