@@ -1,5 +1,7 @@
 //! Texts to vectors.
 
+pub mod weights;
+
 use std::rc::Rc;
 
 use async_trait::async_trait;
