@@ -1,5 +1,8 @@
 //! Texts to vectors.
 
+pub mod pooling;
+pub mod sentence;
+pub mod tokenizer;
 pub mod weights;
 
 use std::rc::Rc;
