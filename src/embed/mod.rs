@@ -1,8 +1,11 @@
 //! Texts to vectors.
 
 pub mod pooling;
+pub mod presets;
 pub mod sentence;
+pub mod source;
 pub mod tokenizer;
+pub mod verified;
 pub mod weights;
 
 use std::rc::Rc;
