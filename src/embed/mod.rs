@@ -1,5 +1,6 @@
 //! Texts to vectors.
 
+pub mod encoder;
 pub mod weights;
 
 use std::rc::Rc;
