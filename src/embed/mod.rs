@@ -1,6 +1,12 @@
 //! Texts to vectors.
 
 pub mod encoder;
+pub mod pooling;
+pub mod presets;
+pub mod sentence;
+pub mod source;
+pub mod tokenizer;
+pub mod verified;
 pub mod weights;
 
 use std::rc::Rc;
