@@ -49,6 +49,7 @@ export class ModelCache {
   partial(id: string): Promise<{ bytes: Uint8Array; meta: string } | undefined>;
   append(id: string, offset: number, chunk: Uint8Array, metaJson: string): Promise<void>;
   close(): void;
+  free(): void;
 }
 
 export function resolveModel(sourceJson: string): string;
