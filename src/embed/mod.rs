@@ -1,5 +1,13 @@
 //! Texts to vectors.
 
+pub mod pooling;
+pub mod presets;
+pub mod sentence;
+pub mod source;
+pub mod tokenizer;
+pub mod verified;
+pub mod weights;
+
 use std::rc::Rc;
 
 use async_trait::async_trait;
