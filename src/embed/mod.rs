@@ -1,5 +1,6 @@
 //! Texts to vectors.
 
+pub mod encoder;
 pub mod pooling;
 pub mod presets;
 pub mod sentence;
