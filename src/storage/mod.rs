@@ -7,6 +7,7 @@
 //! The store keeps a [`Entry`] per item in memory (times and vectors, not the document) and asks for what changed
 //! since the sequence number that it knows, so that several tabs can share one database.
 
+pub mod indexeddb;
 pub mod memory;
 
 use std::rc::Rc;

@@ -31,7 +31,7 @@
 pub(crate) mod plain;
 pub(crate) mod plain_int8;
 #[cfg(all(target_arch = "wasm32", target_feature = "relaxed-simd"))]
-mod relaxed;
+pub mod relaxed;
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 mod simd128;
 #[cfg(all(
@@ -39,7 +39,7 @@ mod simd128;
     target_feature = "simd128",
     any(test, not(target_feature = "relaxed-simd"))
 ))]
-mod simd128_int8;
+pub mod simd128_int8;
 #[cfg(test)]
 mod tests;
 
