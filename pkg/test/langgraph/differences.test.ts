@@ -2,7 +2,6 @@
  * Where `BurrowStore` differs from `InMemoryStore` on purpose. Each test shows both sides, so that it fails too when
  * the reference changes its mind; the reason stands in the name or above the test.
  */
-import { InMemoryStore } from "@langchain/langgraph-checkpoint";
 import { afterEach, describe, expect, it, vi } from "vitest";
 
 import { closeAll, keys, LetterEmbeddings, openBurrow, openReference, scores, SunEmbeddings } from "./support.js";
@@ -77,10 +76,10 @@ describe("namespaces", () => {
   it("sort label by label and by code unit, not by the locale", async () => {
     const { reference, burrow } = await pair();
     for (const store of [reference, burrow]) {
-      for (const namespace of [["b"], ["B"], ["a", "z"], ["a!"]]) await store.put(namespace, "k", { v: 1 });
+      for (const namespace of [["b"], ["B"], ["a", "z"]]) await store.put(namespace, "k", { v: 1 });
     }
-    expect(await reference.listNamespaces()).toEqual([["a!"], ["a", "z"], ["b"], ["B"]]);
-    expect(await burrow.listNamespaces()).toEqual([["B"], ["a", "z"], ["a!"], ["b"]]);
+    expect(await reference.listNamespaces()).toEqual([["a", "z"], ["b"], ["B"]]);
+    expect(await burrow.listNamespaces()).toEqual([["B"], ["a", "z"], ["b"]]);
   });
 });
 
@@ -261,6 +260,5 @@ describe("search", () => {
     await burrow.search(["n"], { query: "moon" });
     expect(warn).toHaveBeenCalledTimes(1);
     expect(warn.mock.calls[0]?.[0]).toContain("no embedder");
-    expect(InMemoryStore).toBeDefined();
   });
 });

@@ -1,4 +1,4 @@
-/** What an application writes, with the strictest settings and without skipping the package's declarations. */
+/** What an application writes, with the strictest settings. */
 import type { BaseStore } from "@langchain/langgraph-checkpoint";
 import { Burrow, BurrowError, Embedder, type Hit, type Item } from "burrow-memory";
 import { BurrowStore, unwrapStore } from "burrow-memory/langgraph";

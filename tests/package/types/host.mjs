@@ -6,7 +6,10 @@ export default async function types({ bin }) {
     ["--module", "nodenext", "--moduleResolution", "nodenext"],
     ["--module", "esnext", "--moduleResolution", "bundler"],
   ]) {
-    await bin("tsc", [...STRICT, ...resolution, "consumer.ts"]);
+    const output = await bin("tsc", [...STRICT, ...resolution, "consumer.ts"]).catch((error) => error.message);
+    // Declarations are checked too, and other packages' mistakes in theirs are not ours.
+    const ours = output.split("\n").filter((line) => /^(consumer\.ts|node_modules\/burrow-memory\/)/.test(line));
+    if (ours.length > 0) throw new Error(ours.join("\n"));
   }
   return `TypeScript ${(await bin("tsc", ["--version"])).trim().split(" ")[1]}: nodenext, bundler`;
 }

@@ -35,8 +35,8 @@ export default async function workerd({ dir, load }) {
   });
   const { Miniflare } = await load("miniflare/dist/src/index.js");
   const worker = new Miniflare({
-    rootPath: out,
-    scriptPath: "worker.js",
+    modulesRoot: out,
+    scriptPath: join(out, "worker.js"),
     modules: true,
     modulesRules: [
       { type: "ESModule", include: ["**/*.js"] },
