@@ -40,6 +40,9 @@ pub enum Use {
 /// U+E000..U+FFFF (first byte EE or EF) come after everything beyond (F0 and up). All other bytes are below EE, so two
 /// that differ and are not both first bytes of such characters compare as they are.
 pub(super) fn compare(a: &str, b: &str) -> Ordering {
+    if a == b {
+        return Ordering::Equal;
+    }
     let rank = |byte: u8| {
         if matches!(byte, 0xEE | 0xEF) {
             byte + 0x10
