@@ -5,6 +5,8 @@ pub mod presets;
 pub mod sentence;
 pub mod source;
 pub mod tokenizer;
+#[cfg(feature = "tract")]
+pub mod tract;
 pub mod verified;
 pub mod weights;
 
