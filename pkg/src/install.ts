@@ -106,7 +106,7 @@ export async function install(
   try {
     return await flow.run();
   } finally {
-    cache?.close();
+    await cache?.close().catch(() => undefined);
   }
 }
 

@@ -67,6 +67,7 @@ export class Scheduler {
   private readonly engines = new Set<Engine>();
   private readonly idle: Engine[] = [];
   private closed = false;
+  private retiring = false;
 
   /** Adds an engine; it begins with what waits. */
   add(engine: Engine): void {
@@ -110,6 +111,13 @@ export class Scheduler {
     };
   }
 
+  /** Takes nothing new, finishes what was taken, then stops all engines. */
+  async retire(): Promise<void> {
+    this.retiring = true;
+    while (this.questions.length + this.bulk.length > 0 || this.idle.length < this.engines.size) await turn();
+    this.close();
+  }
+
   /** Rejects what waits and stops all engines. */
   close(): void {
     this.closed = true;
@@ -122,7 +130,7 @@ export class Scheduler {
   private enqueue(texts: string[], kind: TextKind, signal: AbortSignal | undefined) {
     let piece!: Piece;
     const done = new Promise<Embedded>((resolve, reject) => (piece = { texts, kind, signal, resolve, reject }));
-    if (this.closed) piece.reject(new BurrowError("closed", "The embedder was closed"));
+    if (this.closed || this.retiring) piece.reject(new BurrowError("closed", "The embedder was closed"));
     else (kind === "query" ? this.questions : this.bulk).push(piece);
     return { piece, done };
   }

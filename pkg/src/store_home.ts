@@ -61,7 +61,8 @@ export class StoreHome implements StoreService {
     signal?: AbortSignal,
   ): Promise<void> {
     const store = this.opened();
-    const { embed, parallel, ...options } = change;
+    const { embed, parallel, ...asked } = change;
+    const options = { fields: asked.fields ?? this.config?.fields, dims: asked.dims };
     const next = embed && (await this.load(embed, parallel ?? this.config?.parallel, onProgress, custom, signal));
     try {
       const handle = (next ?? this.vectors)?.handle;
@@ -70,6 +71,7 @@ export class StoreHome implements StoreService {
       next?.close();
       throw error;
     }
+    if (this.config !== undefined && options.fields !== undefined) this.config.fields = options.fields;
     if (next === undefined) return;
     this.vectors?.close();
     this.vectors = next;
@@ -158,6 +160,6 @@ function asCore(onProgress: OnProgress): CoreProgress {
 }
 
 function coreOptions({ name, storage, fields, dims, ttl, reindex }: StoreConfig): string {
-  const { defaultTtl, refreshOnRead, sweepIntervalMinutes } = ttl ?? {};
-  return JSON.stringify({ name, storage, fields, dims, reindex, ttl: ttl && { defaultTtl, refreshOnRead, sweepIntervalMinutes } });
+  const { defaultTtl, refreshOnRead } = ttl ?? {};
+  return JSON.stringify({ name, storage, fields, dims, reindex, ttl: { defaultTtl, refreshOnRead } });
 }
