@@ -68,6 +68,7 @@ export class Scheduler {
   private readonly idle: Engine[] = [];
   private closed = false;
   private retiring = false;
+  private onIdle: (() => void) | undefined;
 
   /** Adds an engine; it begins with what waits. */
   add(engine: Engine): void {
@@ -114,7 +115,7 @@ export class Scheduler {
   /** Takes nothing new, finishes what was taken, then stops all engines. */
   async retire(): Promise<void> {
     this.retiring = true;
-    while (this.questions.length + this.bulk.length > 0 || this.idle.length < this.engines.size) await turn();
+    if (this.idle.length < this.engines.size) await new Promise<void>((resolve) => (this.onIdle = resolve));
     this.close();
   }
 
@@ -156,6 +157,7 @@ export class Scheduler {
       if (!this.engines.has(engine)) return;
     }
     this.idle.push(engine);
+    if (this.idle.length === this.engines.size) this.onIdle?.();
   }
 
   private next(): Piece | undefined {

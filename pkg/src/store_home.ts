@@ -17,6 +17,8 @@ interface Vectors {
   handle: EmbedderHandle | undefined;
   stats: () => ModelStats | null;
   close: () => void;
+  /** Closes when the searches that use it are done. */
+  retire: () => void;
 }
 
 export class StoreHome implements StoreService {
@@ -73,7 +75,7 @@ export class StoreHome implements StoreService {
     }
     if (this.config !== undefined && options.fields !== undefined) this.config.fields = options.fields;
     if (next === undefined) return;
-    this.vectors?.close();
+    this.vectors?.retire();
     this.vectors = next;
   }
 
@@ -110,13 +112,13 @@ export class StoreHome implements StoreService {
       const model = await Model.load(embed.source, this.host, options, onProgress, signal);
       const { fingerprint, dims } = model.info;
       const handle = { fingerprint, dims, embed: model.embed.bind(model) };
-      return { handle, stats: () => model.stats(), close: () => model.close() };
+      return { handle, stats: () => model.stats(), close: () => model.close(), retire: () => void model.retire() };
     }
-    if (embed.kind === "none" || custom === undefined) return { handle: undefined, stats: () => null, close: nothing };
+    if (embed.kind === "none" || custom === undefined) return { handle: undefined, stats: () => null, close: nothing, retire: nothing };
     const { fingerprint, dims } = embed;
     const stats: ModelStats = { id: fingerprint, fingerprint, engine: "custom" };
     if (dims !== undefined) stats.dims = dims;
-    return { handle: { fingerprint, dims, embed: custom }, stats: () => stats, close: nothing };
+    return { handle: { fingerprint, dims, embed: custom }, stats: () => stats, close: nothing, retire: nothing };
   }
 
   private async openStore(config: StoreConfig, handle: EmbedderHandle | undefined, onProgress: OnProgress): Promise<Store> {
