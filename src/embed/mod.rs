@@ -1,5 +1,14 @@
 //! Texts to vectors.
 
+pub mod encoder;
+pub mod pooling;
+pub mod presets;
+pub mod sentence;
+pub mod source;
+pub mod tokenizer;
+pub mod verified;
+pub mod weights;
+
 use std::rc::Rc;
 
 use async_trait::async_trait;

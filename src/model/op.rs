@@ -7,6 +7,7 @@
 use std::fmt::Display;
 
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::document::{self, kind};
 use super::{Document, FieldPath, Filter, IndexFields, ItemId, Key, Namespace, NamespacePattern, Use};
@@ -74,7 +75,7 @@ pub struct DeleteOp {
     pub id: ItemId,
 }
 
-/// `{op: "search", prefix, query?, filter?, limit?, offset?, mode?, minScore?, refreshTtl?, unscored?}`
+/// `{op: "search", prefix, query?, filter?, limit?, offset?, mode?, minScore?, refreshTtl?, unscored?, order?}`
 #[derive(Debug, Clone, PartialEq)]
 pub struct SearchOp {
     /// Where to look.
@@ -93,6 +94,8 @@ pub struct SearchOp {
     pub refresh_ttl: Option<bool>,
     /// What becomes of items without vectors.
     pub unscored: Unscored,
+    /// How items come that the score does not tell apart.
+    pub order: Order,
 }
 
 /// What becomes of items without vectors in a semantic search.
@@ -103,6 +106,16 @@ pub enum Unscored {
     Omit,
     /// They follow the scored ones, as in LangGraph.
     Append,
+}
+
+/// How items come that a score does not tell apart, or that have none. Ties are broken by namespace and key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Order {
+    /// Last written first.
+    #[default]
+    Updated,
+    /// First made first, as LangGraph.js lists.
+    Created,
 }
 
 /// `{op: "listNamespaces", prefix?, suffix?, maxDepth?, limit?, offset?}`
@@ -145,11 +158,14 @@ impl Op {
 
     /// Reads and checks a batch from JSON text; the error's detail `position` is that of the operation at fault.
     pub fn list_from_json(text: &str) -> Result<Vec<Self>> {
-        let Value::Array(ops) = document::read_json(text)? else {
-            return Err(Error::invalid_argument("A batch is an array of operations."));
+        // Cut first, read later: a document that cannot be read is then the fault of one operation.
+        let ops: Vec<&RawValue> = serde_json::from_str(text).map_err(|error| {
+            Error::invalid_argument("A batch is a JSON array of operations.").caused_by(error)
+        })?;
+        let parse = |(position, op): (usize, &&RawValue)| {
+            Self::from_json(op.get()).map_err(|error| error.with("position", position))
         };
-        let parse = |(position, op)| Self::from_value(op).map_err(|error| error.with("position", position));
-        ops.into_iter().enumerate().map(parse).collect()
+        ops.iter().enumerate().map(parse).collect()
     }
 
     fn from_value(op: Value) -> Result<Self> {
@@ -207,6 +223,7 @@ fn parse_search(fields: &mut Fields) -> Result<SearchOp> {
         min_score: fields.min_score()?,
         refresh_ttl: fields.boolean("refreshTtl")?,
         unscored: fields.unscored()?,
+        order: fields.order()?,
     })
 }
 
@@ -337,6 +354,15 @@ impl Fields {
         }
     }
 
+    fn order(&mut self) -> Result<Order> {
+        match self.take("order") {
+            None => Ok(Order::Updated),
+            Some(Value::String(choice)) if choice == "updated" => Ok(Order::Updated),
+            Some(Value::String(choice)) if choice == "created" => Ok(Order::Created),
+            Some(other) => Err(unusable("order", "\"updated\" or \"created\"", &other)),
+        }
+    }
+
     fn ttl(&mut self) -> Result<Ttl> {
         match self.take("ttl") {
             None => Ok(Ttl::Default),
@@ -376,3 +402,6 @@ impl Ttl {
 fn unusable(name: &str, wants: &str, got: impl Display) -> Error {
     Error::invalid_argument(format!("{name} is {wants}, not {got}.")).with("argument", name)
 }
+
+#[cfg(test)]
+mod tests;

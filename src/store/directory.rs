@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use crate::index::vector::{FlatIndex, Row};
-use crate::model::{ItemId, Key, Millis, Namespace};
+use crate::model::{IndexFields, ItemId, Key, Millis, Namespace};
 use crate::storage::{Change, Entry, TextHash, TextVector};
 use crate::{Error, Result};
 
@@ -50,6 +50,20 @@ impl Known {
         self.texts.len()
     }
 
+    /// The item's times as an entry, for what asks for no more.
+    pub(super) fn times_of(&self, id: &ItemId) -> Entry {
+        Entry {
+            id: id.clone(),
+            created_at: self.created_at,
+            updated_at: self.updated_at,
+            ttl: None,
+            expires_at: self.expires_at,
+            index: IndexFields::Default,
+            pending: self.pending,
+            vectors: Vec::new(),
+        }
+    }
+
     /// Whether the entry differs in nothing but its expiry, as after a refreshing read.
     fn same_content(&self, entry: &Entry) -> bool {
         let texts = || self.texts.iter().map(|text| text.hash);
@@ -89,7 +103,11 @@ impl Directory {
             return Ok(());
         }
         self.remove(&entry.id);
-        let texts = entry.vectors.iter().map(|vector| self.add(vector)).collect::<Result<_>>();
+        let texts = entry
+            .vectors
+            .iter()
+            .map(|vector| self.add(vector))
+            .collect::<Result<_>>();
         let texts = texts.map_err(|error| corrupted(&entry.id, &error))?;
         let known = Known {
             created_at: entry.created_at,
@@ -107,7 +125,11 @@ impl Directory {
             self.index = FlatIndex::new(vector.vector.len());
         }
         let row = self.index.insert(&vector.vector)?;
-        Ok(Text { hash: vector.text, row, truncated: vector.truncated })
+        Ok(Text {
+            hash: vector.text,
+            row,
+            truncated: vector.truncated,
+        })
     }
 
     fn remove(&mut self, id: &ItemId) {
@@ -131,15 +153,24 @@ impl Directory {
         prefix: &'a Namespace,
     ) -> impl Iterator<Item = (&'a Rc<ItemId>, &'a Known)> {
         // The empty key is the smallest, so this is the first place where such an item can stand.
-        let start = ItemId { namespace: prefix.clone(), key: Key(String::new()) };
-        self.items.range(start..).take_while(|(id, _)| id.namespace.starts_with(prefix))
+        let start = ItemId {
+            namespace: prefix.clone(),
+            key: Key(String::new()),
+        };
+        self.items
+            .range(start..)
+            .take_while(|(id, _)| id.namespace.starts_with(prefix))
     }
 
     /// The item's own vector of a text, to be used again when the text has not changed.
     pub(super) fn vector(&self, id: &ItemId, text: &TextHash) -> Option<TextVector> {
         let known = self.get(id)?.texts.iter().find(|known| known.hash == *text)?;
         let vector = Rc::from(self.index.vector(known.row)?);
-        Some(TextVector { text: *text, vector, truncated: known.truncated })
+        Some(TextVector {
+            text: *text,
+            vector,
+            truncated: known.truncated,
+        })
     }
 
     /// The best cosine of an item's vectors; `None` when it has none.
@@ -159,5 +190,9 @@ impl Directory {
 }
 
 fn corrupted(id: &ItemId, error: &Error) -> Error {
-    Error::corrupted(format!("The stored vectors of \"{}\" do not fit the index.", id.key.0)).caused_by(error)
+    Error::corrupted(format!(
+        "The stored vectors of \"{}\" do not fit the index.",
+        id.key.0
+    ))
+    .caused_by(error)
 }

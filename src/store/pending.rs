@@ -42,7 +42,11 @@ impl Pending {
         for key in &keys {
             queues.waiting.entry(key.clone()).or_default().insert(number);
         }
-        Ticket { queues: Rc::clone(&self.0), number, keys }
+        Ticket {
+            queues: Rc::clone(&self.0),
+            number,
+            keys,
+        }
     }
 }
 
@@ -81,7 +85,10 @@ impl Drop for Ticket {
             }
             successors.extend(queues.next(key));
         }
-        let wakers: Vec<Waker> = successors.iter().filter_map(|number| queues.wakers.remove(number)).collect();
+        let wakers: Vec<Waker> = successors
+            .iter()
+            .filter_map(|number| queues.wakers.remove(number))
+            .collect();
         drop(queues);
         wakers.into_iter().for_each(Waker::wake);
     }
@@ -95,7 +102,10 @@ mod tests {
     use crate::model::{Key, Namespace};
 
     fn keys(names: &[&str]) -> BTreeSet<ItemId> {
-        let id = |name: &&str| ItemId { namespace: Namespace::default(), key: Key((*name).to_owned()) };
+        let id = |name: &&str| ItemId {
+            namespace: Namespace::default(),
+            key: Key((*name).to_owned()),
+        };
         names.iter().map(id).collect()
     }
 

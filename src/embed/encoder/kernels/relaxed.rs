@@ -1,0 +1,153 @@
+//! The int8 kernels of relaxed-simd: the narrow coding.
+//!
+//! `i32x4_relaxed_dot_i8x16_i7x16_add` would do in one instruction what takes three here. It is left alone: without
+//! VNNI it is slower than the three, and Node 20's first compiler tier gets it wrong.
+//!
+//! # Safety
+//! As in `simd128`: no alignment is needed, and every public function asserts the lengths its pointers run to.
+#![allow(unsafe_code)]
+
+use core::arch::wasm32::*;
+
+use super::simd128::{ROUNDER, load, madd, store};
+use super::{COLUMNS, Int8Weights, QUAD, Quantised, ROWS, Shape};
+
+/// One activation, 0 to 127.
+pub type Code = u8;
+
+const LIMIT: f32 = 127.0;
+
+/// Quantises rows, `smoothing` times their values; the width is a multiple of eight. Zero keeps a code of its own.
+pub fn quantise(source: &[f32], stride: usize, rows: usize, smoothing: &[f32], out: &mut Quantised<Code>) {
+    let width = smoothing.len();
+    assert!(width.is_multiple_of(COLUMNS) && (rows == 0 || source.len() >= (rows - 1) * stride + width));
+    out.reserve(rows, width);
+    for row in 0..rows {
+        // SAFETY: the row and `smoothing` have `width` floats, read in groups of four up to a multiple of eight; the
+        // panel of codes has `width * ROWS` bytes, of which quad `q` of this row is at `(q * ROWS + row % ROWS) * 4`.
+        unsafe {
+            let (from, factors) = (source.as_ptr().add(row * stride), smoothing.as_ptr());
+            let value = |at: usize| f32x4_mul(load(from.add(at)), load(factors.add(at)));
+            let (mut low, mut high) = (f32x4_splat(0.0), f32x4_splat(0.0));
+            for at in (0..width).step_by(4) {
+                let value = value(at);
+                (low, high) = (f32x4_pmin(low, value), f32x4_pmax(high, value));
+            }
+            let (low, high) = (-highest_lane(f32x4_neg(low)), highest_lane(high));
+            let scale = ((high - low) / LIMIT).max(1e-20);
+            let zero = (-low / scale).round_ties_even();
+            (out.scale[row], out.zero[row]) = (scale, zero as i32);
+            let (steps, rounder) = (f32x4_splat(1.0 / scale), f32x4_splat(ROUNDER));
+            let offset = f32x4_splat(ROUNDER + zero);
+            let code = |at: usize| i32x4_sub(madd(value(at), steps, offset), rounder);
+            let mut to = out
+                .codes
+                .as_mut_ptr()
+                .add(row / ROWS * ROWS * width + row % ROWS * QUAD)
+                .cast::<u32>();
+            for at in (0..width).step_by(8) {
+                let codes = i16x8_narrow_i32x4(code(at), code(at + 4));
+                let codes = u8x16_min(u8x16_narrow_i16x8(codes, codes), u8x16_splat(LIMIT as u8));
+                v128_store32_lane::<0>(codes, to);
+                v128_store32_lane::<1>(codes, to.add(ROWS));
+                to = to.add(2 * ROWS);
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn highest_lane(x: v128) -> f32 {
+    let low = f32x4_extract_lane::<0>(x).max(f32x4_extract_lane::<1>(x));
+    low.max(f32x4_extract_lane::<2>(x).max(f32x4_extract_lane::<3>(x)))
+}
+
+/// The pack's layout is this coding's.
+pub fn arrange(_: &mut [i8]) {}
+
+/// `out = left · right + bias` in integers, scaled at the end.
+pub fn gemm(shape: Shape, left: &Quantised<Code>, right: Int8Weights, out: &mut [f32], stride: usize) {
+    shape.check(left.codes.len(), right.values.len(), out.len(), stride);
+    let Shape { rows, depth, columns } = shape;
+    assert!(depth.is_multiple_of(QUAD) && left.scale.len() >= rows && left.zero.len() >= rows);
+    assert!(right.scale.len() >= columns && right.bias.len() >= columns && right.sums.len() >= columns);
+    // Were it known to be ones, the compiler would turn the product with it into a pairwise addition, which is slower.
+    let ones = core::hint::black_box(i16x8_splat(1));
+    for column in (0..columns).step_by(COLUMNS) {
+        for row in (0..rows).step_by(ROWS) {
+            // SAFETY: `check` has shown that whole panels of `depth` stand at `row * depth` and `column * depth` and
+            // that `out` has `rows - row` rows of eight there; the assertions above cover scales, zeros, sums and bias.
+            unsafe {
+                let codes = left.codes.as_ptr().add(row * depth);
+                let weights = right.values.as_ptr().add(column * depth);
+                let end = Finish {
+                    row_scale: left.scale.as_ptr().add(row),
+                    zero: left.zero.as_ptr().add(row),
+                    scale: right.scale.as_ptr().add(column),
+                    sums: right.sums.as_ptr().add(column),
+                    bias: right.bias.as_ptr().add(column),
+                    out: out.as_mut_ptr().add(row * stride + column),
+                    stride,
+                };
+                match rows - row {
+                    1 => tile::<1>(depth, codes, weights, ones, end),
+                    2 => tile::<2>(depth, codes, weights, ones, end),
+                    3 => tile::<3>(depth, codes, weights, ones, end),
+                    _ => tile::<ROWS>(depth, codes, weights, ones, end),
+                }
+            }
+        }
+    }
+}
+
+/// What happens to a tile's integer sums.
+struct Finish {
+    row_scale: *const f32,
+    zero: *const i32,
+    scale: *const f32,
+    sums: *const i32,
+    bias: *const f32,
+    out: *mut f32,
+    stride: usize,
+}
+
+/// # Safety
+/// `codes` and `weights` are panels of `depth`, `end` has `M` rows and eight columns.
+#[inline(always)]
+unsafe fn tile<const M: usize>(
+    depth: usize,
+    mut codes: *const u8,
+    mut weights: *const i8,
+    ones: v128,
+    end: Finish,
+) {
+    unsafe {
+        let mut sums = [[i32x4_splat(0); 2]; M];
+        let last = weights.add(depth * COLUMNS);
+        while weights < last {
+            let quads = [v128_load(weights.cast()), v128_load(weights.add(16).cast())];
+            for (row, sums) in sums.iter_mut().enumerate() {
+                let code = v128_load32_splat(codes.add(row * QUAD).cast());
+                for half in 0..2 {
+                    // Two products of ±127 · 127 at most: 16 bits hold their sum.
+                    let pairs = i16x8_relaxed_dot_i8x16_i7x16(quads[half], code);
+                    sums[half] = i32x4_add(sums[half], i32x4_dot_i16x8(pairs, ones));
+                }
+            }
+            weights = weights.add(QUAD * COLUMNS);
+            codes = codes.add(QUAD * ROWS);
+        }
+        for half in 0..2 {
+            let (scale, bias) = (load(end.scale.add(4 * half)), load(end.bias.add(4 * half)));
+            let columns = v128_load(end.sums.add(4 * half).cast());
+            for (row, sums) in sums.iter().enumerate() {
+                let sum = i32x4_sub(sums[half], i32x4_mul(i32x4_splat(*end.zero.add(row)), columns));
+                let factor = f32x4_mul(f32x4_splat(*end.row_scale.add(row)), scale);
+                store(
+                    end.out.add(row * end.stride + 4 * half),
+                    madd(f32x4_convert_i32x4(sum), factor, bias),
+                );
+            }
+        }
+    }
+}

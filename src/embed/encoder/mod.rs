@@ -1,0 +1,3 @@
+//! encoder
+
+pub mod kernels;

@@ -1,0 +1,12 @@
+//! The store as an application sees it: operations as JSON in, answers out, over memory and fake embedders.
+
+mod basics;
+mod batches;
+mod cases;
+mod index;
+mod oracle;
+mod placeholder;
+mod races;
+mod support;
+mod tabs;
+mod time;
