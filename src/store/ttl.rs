@@ -14,7 +14,7 @@ use super::Store;
 use super::options::TtlOptions;
 use crate::Result;
 use crate::model::{ItemId, Millis, Ttl};
-use crate::storage::{Changes, Entry, Write};
+use crate::storage::{Entry, Write};
 
 /// The last instant that a JavaScript `Date` can hold.
 const LAST_INSTANT: Millis = 8_640_000_000_000_000;
@@ -79,9 +79,7 @@ impl Store {
                 .iter()
                 .map(|id| Write::Sweep { id: id.clone(), now })
                 .collect();
-            if let Changes::Since { changes, .. } = self.commit(writes).await? {
-                swept += changes.len();
-            }
+            swept += self.commit(writes).await?;
         }
         Ok(swept)
     }

@@ -3,6 +3,10 @@
 mod basics;
 mod batches;
 mod cases;
+mod index;
+mod oracle;
 mod placeholder;
+mod races;
 mod support;
+mod tabs;
 mod time;
