@@ -32,27 +32,9 @@ impl TtlOptions {
         }
     }
 
-    /// The write that restarts the clock of an item that is being returned, with the new expiry.
-    pub(super) fn refresh(
-        &self,
-        entry: &Entry,
-        wanted: Option<bool>,
-        now: Millis,
-    ) -> Option<(Write, Millis)> {
-        if !wanted.unwrap_or(self.refresh_on_read) {
-            return None;
-        }
-        let expires_at = expiry(now, entry.ttl)?;
-        if entry.expires_at == Some(expires_at) {
-            return None;
-        }
-        let write = Write::Refresh {
-            id: entry.id.clone(),
-            updated_at: entry.updated_at,
-            now,
-            expires_at,
-        };
-        Some((write, expires_at))
+    /// The expiry that a read gives an item which it returns, if it gives it one.
+    pub(super) fn refreshed(&self, entry: &Entry, wanted: Option<bool>, now: Millis) -> Option<Millis> {
+        expiry(now, entry.ttl).filter(|_| wanted.unwrap_or(self.refresh_on_read))
     }
 }
 

@@ -141,7 +141,7 @@ fn racing_batches_with_keys_in_common_are_applied_one_after_the_other() {
 #[test]
 fn sixty_concurrent_puts_are_all_stored_and_those_that_fail_leave_nothing() {
     let table = Table::new();
-    let third = |n: usize| (n % 3 == 0).then(|| Error::embedding("half-way"));
+    let third = |n: usize| n.is_multiple_of(3).then(|| Error::embedding("half-way"));
     table.embedder.failures.borrow_mut().extend((0..60).map(third));
     let ops = (0..60).map(|n| call(&table, put(&format!("{n:02}"), &format!("tea {n}"))));
     let answers = block_on(join_all(ops));
