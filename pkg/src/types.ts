@@ -73,6 +73,8 @@ export interface SearchOptions {
   refreshTtl?: boolean;
   /** What to do with items that have no vectors: leave out (default) or append, unscored. */
   unscored?: "omit" | "append";
+  /** How items come that the score does not tell apart: last written first (default), or first made first. */
+  order?: "updated" | "created";
 }
 
 export interface ListNamespacesOptions {

@@ -16,5 +16,5 @@ pub use document::Document;
 pub use filter::Filter;
 pub use item::{Hit, IndexFields, Item, ItemId, OpResult, Page};
 pub use namespace::{Key, Namespace, NamespacePattern, Use};
-pub use op::{DeleteOp, GetOp, ListNamespacesOp, Op, PutOp, SearchOp, Ttl, Unscored};
+pub use op::{DeleteOp, GetOp, ListNamespacesOp, Op, Order, PutOp, SearchOp, Ttl, Unscored};
 pub use path::FieldPath;

@@ -75,7 +75,7 @@ pub struct DeleteOp {
     pub id: ItemId,
 }
 
-/// `{op: "search", prefix, query?, filter?, limit?, offset?, mode?, minScore?, refreshTtl?, unscored?}`
+/// `{op: "search", prefix, query?, filter?, limit?, offset?, mode?, minScore?, refreshTtl?, unscored?, order?}`
 #[derive(Debug, Clone, PartialEq)]
 pub struct SearchOp {
     /// Where to look.
@@ -94,6 +94,8 @@ pub struct SearchOp {
     pub refresh_ttl: Option<bool>,
     /// What becomes of items without vectors.
     pub unscored: Unscored,
+    /// How items come that the score does not tell apart.
+    pub order: Order,
 }
 
 /// What becomes of items without vectors in a semantic search.
@@ -104,6 +106,16 @@ pub enum Unscored {
     Omit,
     /// They follow the scored ones, as in LangGraph.
     Append,
+}
+
+/// How items come that a score does not tell apart, or that have none. Ties are broken by namespace and key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Order {
+    /// Last written first.
+    #[default]
+    Updated,
+    /// First made first, as LangGraph.js lists.
+    Created,
 }
 
 /// `{op: "listNamespaces", prefix?, suffix?, maxDepth?, limit?, offset?}`
@@ -211,6 +223,7 @@ fn parse_search(fields: &mut Fields) -> Result<SearchOp> {
         min_score: fields.min_score()?,
         refresh_ttl: fields.boolean("refreshTtl")?,
         unscored: fields.unscored()?,
+        order: fields.order()?,
     })
 }
 
@@ -338,6 +351,15 @@ impl Fields {
             Some(Value::String(choice)) if choice == "omit" => Ok(Unscored::Omit),
             Some(Value::String(choice)) if choice == "append" => Ok(Unscored::Append),
             Some(other) => Err(unusable("unscored", "\"omit\" or \"append\"", &other)),
+        }
+    }
+
+    fn order(&mut self) -> Result<Order> {
+        match self.take("order") {
+            None => Ok(Order::Updated),
+            Some(Value::String(choice)) if choice == "updated" => Ok(Order::Updated),
+            Some(Value::String(choice)) if choice == "created" => Ok(Order::Created),
+            Some(other) => Err(unusable("order", "\"updated\" or \"created\"", &other)),
         }
     }
 

@@ -286,8 +286,8 @@ mod tests {
     #[test]
     fn a_dollar_is_the_whole_document_and_a_star_each_of_its_fields() {
         let document = json!({ "b": "x", "a": 1.5, "n": null });
-        assert_eq!(texts("$", &document), [r#"{"a":1.5,"b":"x","n":null}"#]);
-        assert_eq!(texts("*", &document), ["1.5", "x"]);
+        assert_eq!(texts("$", &document), [r#"{"b":"x","a":1.5,"n":null}"#]);
+        assert_eq!(texts("*", &document), ["x", "1.5"]);
     }
 
     #[test]

@@ -17,7 +17,7 @@ use super::batch::document;
 use super::directory::Directory;
 use super::overlay::{self, Overlay};
 use crate::Result;
-use crate::model::{Filter, Hit, ItemId, Millis, Page, SearchOp, Unscored};
+use crate::model::{Filter, Hit, ItemId, Millis, Order, Page, SearchOp, Unscored};
 use crate::storage::{Entry, Record};
 
 /// How often a search ranks anew before it puts up with a moving target.
@@ -31,19 +31,21 @@ const CHUNKS: (usize, usize) = (32, 512);
 struct Candidate {
     id: Rc<ItemId>,
     updated_at: Millis,
+    /// What decides after the score; greater comes first.
+    precedence: Millis,
     score: Option<f32>,
     truncated: bool,
 }
 
 impl Candidate {
-    /// Greater is better: the score, then the last update, then the id that comes first.
+    /// Greater is better: the score, then what the search orders by, then the id that comes first.
     fn rank(&self, other: &Self) -> Ordering {
         let by_score = match (self.score, other.score) {
             (Some(a), Some(b)) => a.total_cmp(&b),
             (a, b) => a.is_some().cmp(&b.is_some()),
         };
         by_score
-            .then(self.updated_at.cmp(&other.updated_at))
+            .then(self.precedence.cmp(&other.precedence))
             .then_with(|| other.id.cmp(&self.id))
     }
 }
@@ -94,6 +96,14 @@ impl Scoring<'_> {
         }
     }
 
+    /// An item made earlier comes first, or one updated later.
+    fn precedence(&self, created_at: Millis, updated_at: Millis) -> Millis {
+        match self.search.order {
+            Order::Updated => updated_at,
+            Order::Created => created_at.saturating_neg(),
+        }
+    }
+
     fn rank(&self, directory: &Directory, overlay: &Overlay) -> BinaryHeap<Candidate> {
         let committed = directory
             .below(&self.search.prefix)
@@ -104,6 +114,7 @@ impl Scoring<'_> {
                 Some(Candidate {
                     id: Rc::clone(id),
                     updated_at: known.updated_at,
+                    precedence: self.precedence(known.created_at, known.updated_at),
                     score,
                     truncated,
                 })
@@ -122,6 +133,7 @@ impl Scoring<'_> {
         Some(Candidate {
             id,
             updated_at: entry.updated_at,
+            precedence: self.precedence(entry.created_at, entry.updated_at),
             score,
             truncated,
         })
