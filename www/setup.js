@@ -16,7 +16,8 @@ const PHASES = {
 /** Draws the choices; calls `opened(burrow, language)` each time a store is open. */
 export function setUp(opened) {
   const chosen = rememberedLanguage();
-  for (const [code, language] of Object.entries(LANGUAGES)) byId("choices").append(choice(code, language, chosen ?? "en"));
+  for (const [code, language] of Object.entries(LANGUAGES))
+    byId("choices").append(choice(code, language, chosen ?? "en"));
   byId("setup").addEventListener("submit", (event) => {
     event.preventDefault();
     start(new FormData(event.target).get("language"), opened);

@@ -6,7 +6,10 @@ export async function showStatus(burrow) {
   const { items, storage, model, worker, build } = await burrow.stats();
   const parts = [
     ["Memories", String(items)],
-    ["Kept", storage.durable ? "in this browser" : `until this page closes${storage.reason ? `: ${storage.reason}` : ""}`],
+    [
+      "Kept",
+      storage.durable ? "in this browser" : `until this page closes${storage.reason ? `: ${storage.reason}` : ""}`,
+    ],
     ["Model", [model?.id, model?.precision].filter(Boolean).join(" ")],
     ["Engine", `${model?.engine ?? "none"}, ${build.wasm}`],
     ["Runs", worker.runs === "worker" ? "beside the page" : "in the page"],

@@ -305,3 +305,6 @@ fn refuse_operators_within(wanted: &Value) -> Result<()> {
         _ => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -36,9 +36,22 @@ pub enum Use {
     Read,
 }
 
-/// The order of UTF-16 code units.
+/// The order of UTF-16 code units, found in the UTF-8 that both already are: it is the order of bytes, except that
+/// U+E000..U+FFFF (first byte EE or EF) come after everything beyond (F0 and up). All other bytes are below EE, so two
+/// that differ and are not both first bytes of such characters compare as they are.
 pub(super) fn compare(a: &str, b: &str) -> Ordering {
-    a.encode_utf16().cmp(b.encode_utf16())
+    if a == b {
+        return Ordering::Equal;
+    }
+    let rank = |byte: u8| {
+        if matches!(byte, 0xEE | 0xEF) {
+            byte + 0x10
+        } else {
+            byte
+        }
+    };
+    let differing = a.bytes().zip(b.bytes()).find(|(a, b)| a != b);
+    differing.map_or(a.len().cmp(&b.len()), |(a, b)| rank(a).cmp(&rank(b)))
 }
 
 impl Ord for Key {
@@ -309,6 +322,14 @@ mod tests {
         assert!(!pattern(json!(["*", "prefs"])).matches_prefix(&long));
         assert!(!pattern(json!(["u*"])).matches_prefix(&long));
         assert!(pattern(json!([])).matches_prefix(&long) && pattern(json!([])).matches_suffix(&long));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn comparing_bytes_gives_the_order_of_code_units(a in "[a-b\u{7f}-\u{80}\u{7ff}-\u{800}\u{d7ff}\u{e000}-\u{e001}\u{ffff}-\u{10000}\u{10ffff}]{0,4}",
+            b in "[a-b\u{7f}-\u{80}\u{7ff}-\u{800}\u{d7ff}\u{e000}-\u{e001}\u{ffff}-\u{10000}\u{10ffff}]{0,4}") {
+            proptest::prop_assert_eq!(compare(&a, &b), a.encode_utf16().cmp(b.encode_utf16()));
+        }
     }
 
     #[test]

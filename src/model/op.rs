@@ -7,6 +7,7 @@
 use std::fmt::Display;
 
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::document::{self, kind};
 use super::{Document, FieldPath, Filter, IndexFields, ItemId, Key, Namespace, NamespacePattern, Use};
@@ -157,11 +158,14 @@ impl Op {
 
     /// Reads and checks a batch from JSON text; the error's detail `position` is that of the operation at fault.
     pub fn list_from_json(text: &str) -> Result<Vec<Self>> {
-        let Value::Array(ops) = document::read_json(text)? else {
-            return Err(Error::invalid_argument("A batch is an array of operations."));
+        // Cut first, read later: a document that cannot be read is then the fault of one operation.
+        let ops: Vec<&RawValue> = serde_json::from_str(text).map_err(|error| {
+            Error::invalid_argument("A batch is a JSON array of operations.").caused_by(error)
+        })?;
+        let parse = |(position, op): (usize, &&RawValue)| {
+            Self::from_json(op.get()).map_err(|error| error.with("position", position))
         };
-        let parse = |(position, op)| Self::from_value(op).map_err(|error| error.with("position", position));
-        ops.into_iter().enumerate().map(parse).collect()
+        ops.iter().enumerate().map(parse).collect()
     }
 
     fn from_value(op: Value) -> Result<Self> {
@@ -398,3 +402,6 @@ impl Ttl {
 fn unusable(name: &str, wants: &str, got: impl Display) -> Error {
     Error::invalid_argument(format!("{name} is {wants}, not {got}.")).with("argument", name)
 }
+
+#[cfg(test)]
+mod tests;

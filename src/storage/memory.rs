@@ -212,3 +212,18 @@ impl Data {
         stale.map(|(id, _)| id.clone()).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::contract::Backend;
+
+    #[async_trait(?Send)]
+    impl Backend for MemoryStorage {
+        async fn open(&self) -> Result<Rc<dyn Storage>> {
+            Ok(Rc::new(self.connect()))
+        }
+    }
+
+    crate::storage_contract!(contract, async { MemoryStorage::new() });
+}

@@ -7,6 +7,8 @@
 //! The store keeps a [`Entry`] per item in memory (times and vectors, not the document) and asks for what changed
 //! since the sequence number that it knows, so that several tabs can share one database.
 
+#[cfg(any(test, feature = "contract"))]
+pub mod contract;
 pub mod indexeddb;
 pub mod memory;
 
@@ -232,6 +234,7 @@ pub trait Storage {
     /// expired ones too; a listed item that no longer exists is passed over.
     async fn replace_index(&self, fingerprint: Option<String>, items: Vec<Reindexed>) -> Result<Replaced>;
 
-    /// Waits for what is under way and lets go of the database; calling it twice is no error.
+    /// Waits for what is under way and lets go of the database. Calling it twice is no error; all other calls are
+    /// `closed` from then on.
     async fn close(&self) -> Result<()>;
 }

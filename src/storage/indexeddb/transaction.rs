@@ -20,7 +20,7 @@ use std::rc::Rc;
 use futures::channel::oneshot;
 use js_sys::{Array, Object, Reflect};
 use wasm_bindgen::prelude::*;
-use web_sys::{IdbDatabase, IdbRequest, IdbTransaction};
+use web_sys::{IdbDatabase, IdbRequest, IdbRequestReadyState, IdbTransaction};
 
 use super::dom_exception::{coded, exception, from_idb};
 use crate::{Error, Result};
@@ -209,7 +209,7 @@ pub(super) fn between(lower: &JsValue, upper: &JsValue) -> Result<idb::KeyRange>
     idb::KeyRange::bound(lower, upper, Some(false), Some(false)).map_err(from_idb)
 }
 
-/// The results of requests of one transaction, given in the order in which they were made.
+/// The results of requests of one transaction, given in the order in which they were made; some may be answered already.
 pub(super) async fn results(requests: &[IdbRequest]) -> Result<Vec<JsValue>> {
     let Some(last) = requests.last() else { return Ok(Vec::new()) };
     answered(last).await?;
@@ -224,41 +224,40 @@ pub(super) async fn result(request: IdbRequest) -> Result<JsValue> {
 }
 
 async fn answered(request: &IdbRequest) -> Result<()> {
+    if request.ready_state() == IdbRequestReadyState::Done {
+        return answer(request);
+    }
     let (sender, receiver) = oneshot::channel();
-    let sender = Rc::new(Cell::new(Some(sender)));
-    let tell = |failed: bool| {
-        let (sender, request) = (sender.clone(), request.clone());
-        Closure::<dyn FnMut()>::new(move || {
-            let answer = match failed {
-                true => Err(request_failure(&request)),
-                false => Ok(()),
-            };
-            sender.take().map(|sender| sender.send(answer));
+    let sender = Cell::new(Some(sender));
+    let tell = {
+        let request = request.clone();
+        Closure::new(move || {
+            sender.take().map(|sender| sender.send(answer(&request)));
         })
     };
-    let _listening = Listening::new(request, tell(false), tell(true));
+    let _listening = Listening::new(request, tell);
     receiver.await.unwrap_or_else(|_| Err(Error::internal("a request vanished")))
 }
 
-fn request_failure(request: &IdbRequest) -> Error {
+fn answer(request: &IdbRequest) -> Result<()> {
     match request.error() {
-        Ok(Some(exception)) => coded(&exception),
-        Ok(None) => coded(&JsValue::NULL),
-        Err(thrown) => coded(&thrown),
+        Ok(None) => Ok(()),
+        Ok(Some(exception)) => Err(coded(&exception)),
+        Err(thrown) => Err(coded(&thrown)),
     }
 }
 
-/// Callbacks on a request, detached before they are freed.
+/// A callback on a request, detached before it is freed.
 struct Listening<'a> {
     request: &'a IdbRequest,
-    _callbacks: [Closure<dyn FnMut()>; 2],
+    _callback: Closure<dyn FnMut()>,
 }
 
 impl<'a> Listening<'a> {
-    fn new(request: &'a IdbRequest, success: Closure<dyn FnMut()>, failure: Closure<dyn FnMut()>) -> Self {
-        request.set_onsuccess(Some(success.as_ref().unchecked_ref()));
-        request.set_onerror(Some(failure.as_ref().unchecked_ref()));
-        Self { request, _callbacks: [success, failure] }
+    fn new(request: &'a IdbRequest, callback: Closure<dyn FnMut()>) -> Self {
+        request.set_onsuccess(Some(callback.as_ref().unchecked_ref()));
+        request.set_onerror(Some(callback.as_ref().unchecked_ref()));
+        Self { request, _callback: callback }
     }
 }
 

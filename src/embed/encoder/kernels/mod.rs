@@ -28,8 +28,8 @@
 //! fused where relaxed-simd is enabled, and with it the narrow coding. `plain` is also the oracle that the tests hold the
 //! others against. Everything exported is safe to call with any slices: sizes are asserted before a pointer is made.
 
-pub(crate) mod plain;
-pub(crate) mod plain_int8;
+pub mod plain;
+pub mod plain_int8;
 #[cfg(all(target_arch = "wasm32", target_feature = "relaxed-simd"))]
 pub mod relaxed;
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
