@@ -271,19 +271,18 @@ impl Store {
     /// A record as a reader gets it; restarts its clock where that is wanted.
     pub(super) fn show(&self, record: &Record, refresh: Option<bool>, overlay: &mut Overlay) -> Result<Item> {
         let entry = &record.entry;
-        let refreshed = self.ttl.refresh(entry, refresh, overlay.now);
-        let item = Item {
+        let refreshed = self.ttl.refreshed(entry, refresh, overlay.now);
+        if let Some(expires_at) = refreshed.filter(|_| refreshed != overlay.expiry(entry)) {
+            overlay.refresh(entry, expires_at);
+        }
+        Ok(Item {
             namespace: entry.id.namespace.clone(),
             key: entry.id.key.clone(),
             value: document(record)?,
             created_at: entry.created_at,
             updated_at: entry.updated_at,
-            expires_at: refreshed.as_ref().map(|(_, expiry)| *expiry).or(entry.expires_at),
-        };
-        if let Some((write, _)) = refreshed {
-            overlay.also(write);
-        }
-        Ok(item)
+            expires_at: overlay.expiry(entry),
+        })
     }
 }
 
