@@ -132,7 +132,6 @@ impl Server {
         command
             .arg(RUNNER)
             .arg(binary)
-            .args(filter)
             .current_dir(paths::root());
         command
             .env("NO_HEADLESS", "1")
