@@ -10,6 +10,7 @@ mod index;
 mod oracle;
 mod placeholder;
 mod races;
+mod reindex;
 mod support;
 mod tabs;
 mod time;

@@ -8,7 +8,7 @@ use burrow::embed::{Embedder, Embedding, TextKind};
 use burrow::model::{Clock, Hit, Item, Millis, Namespace, Op, OpResult, Page};
 use burrow::storage::Storage;
 use burrow::storage::memory::MemoryStorage;
-use burrow::store::{Store, StoreOptions};
+use burrow::store::{Observer, Phase, Store, StoreOptions};
 use burrow::{Error, Result};
 use futures::channel::oneshot;
 use futures::executor::block_on;
@@ -288,4 +288,49 @@ pub fn keys(page: &Page) -> Vec<&str> {
 
 pub fn key(hit: &Hit) -> &str {
     &hit.item.key.0
+}
+
+/// Remembers progress, and cancels once so much is done.
+#[derive(Default)]
+pub struct Watch {
+    pub heard: RefCell<Vec<(Phase, usize, usize)>>,
+    pub cancel_at: Option<usize>,
+}
+
+impl Observer for Watch {
+    fn progress(&self, phase: Phase, done: usize, total: usize) {
+        self.heard.borrow_mut().push((phase, done, total));
+    }
+
+    fn cancelled(&self) -> bool {
+        let done = self.heard.borrow().last().map_or(0, |&(_, done, _)| done);
+        self.cancel_at.is_some_and(|at| done >= at)
+    }
+}
+
+/// Letters counted, so that anagrams are the same: another model.
+pub fn letters() -> Rc<Fake> {
+    Fake::new("letters", |text| {
+        let mut bag = vec![0.0; 26];
+        text.bytes()
+            .filter(u8::is_ascii_lowercase)
+            .for_each(|letter| bag[usize::from(letter - b'a')] += 1.0);
+        bag
+    })
+}
+
+/// Puts a text below `a`.
+pub fn put(key: &str, text: &str) -> Value {
+    json!({ "op": "put", "namespace": ["a"], "key": key, "value": { "text": text } })
+}
+
+/// Performs one operation.
+pub fn ask(store: &Store, op: Value) -> Result<OpResult> {
+    block_on(store.execute(parse(op)?))
+}
+
+/// The keys of what a query finds with half of the best score or more.
+pub fn found(store: &Store, query: &str) -> Vec<String> {
+    let page = page(ask(store, search(json!({ "query": query, "minScore": 0.5 }))).unwrap());
+    keys(&page).into_iter().map(str::to_owned).collect()
 }
