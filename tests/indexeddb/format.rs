@@ -30,19 +30,45 @@ fn items() -> Vec<Write> {
         pending: false,
         vectors: Vec::new(),
     };
-    let plain = item(&["users", "u1"], "plain", r#"{"n":1.5,"text":"tea"}"#, 1_700_000_000_000);
-    let chinese = item(&["用户", "😀"], "爱好", r#"{"text":"喜欢喝茶 😀"}"#, 1_700_000_000_001);
-    let hidden = item(&["users", "u1"], "a:b.c", r#"{"__proto__":{}}"#, 1_700_000_000_002);
+    let plain = item(
+        &["users", "u1"],
+        "plain",
+        r#"{"n":1.5,"text":"tea"}"#,
+        1_700_000_000_000,
+    );
+    let chinese = item(
+        &["用户", "😀"],
+        "爱好",
+        r#"{"text":"喜欢喝茶 😀"}"#,
+        1_700_000_000_001,
+    );
+    let hidden = item(
+        &["users", "u1"],
+        "a:b.c",
+        r#"{"__proto__":{}}"#,
+        1_700_000_000_002,
+    );
     let expiring = item(&["users"], "soon", "{}", 1_700_000_000_003);
     vec![
-        Write::Put(Put { vectors: vectors(&[(1, [0.6, 0.8, 0.0], false)]), ..plain }),
+        Write::Put(Put {
+            vectors: vectors(&[(1, [0.6, 0.8, 0.0], false)]),
+            ..plain
+        }),
         Write::Put(Put {
             index: IndexFields::Paths(vec!["text".to_owned(), "a[*].b".to_owned()]),
             vectors: vectors(&[(2, [0.0, -1.0, 0.0], true), (3, [1.0, 0.0, 0.0], false)]),
             ..chinese
         }),
-        Write::Put(Put { index: IndexFields::None, ..hidden }),
-        Write::Put(Put { ttl: Some(0.5), expires_at: Some(1_700_000_030_003), pending: true, ..expiring }),
+        Write::Put(Put {
+            index: IndexFields::None,
+            ..hidden
+        }),
+        Write::Put(Put {
+            ttl: Some(0.5),
+            expires_at: Some(1_700_000_030_003),
+            pending: true,
+            ..expiring
+        }),
     ]
 }
 
@@ -68,17 +94,26 @@ async fn a_database_of_schema_100_still_opens_reads_and_writes() {
     assert_eq!(snapshot.entries.len(), 4);
     for write in items() {
         let Write::Put(put) = write else { unreachable!() };
-        let record = storage.read(std::slice::from_ref(&put.id)).await.unwrap().remove(0);
+        let record = storage
+            .read(std::slice::from_ref(&put.id))
+            .await
+            .unwrap()
+            .remove(0);
         let expected = put.onto(None);
         assert!(snapshot.entries.contains(&expected.entry));
         assert_eq!(record, Some(expected));
     }
-    let Changes::Since { changes, .. } = storage.changes(2).await.unwrap() else { panic!("the log is short") };
+    let Changes::Since { changes, .. } = storage.changes(2).await.unwrap() else {
+        panic!("the log is short")
+    };
     assert_eq!(changes.len(), 1);
     assert_eq!(storage.changes(0).await.unwrap(), Changes::Reload);
 
     storage.commit(1, vec![put("new", "text", 1)]).await.unwrap();
-    let stale = storage.replace_index(None, Vec::<Reindexed>::new()).await.unwrap();
+    let stale = storage
+        .replace_index(None, Vec::<Reindexed>::new())
+        .await
+        .unwrap();
     assert!(matches!(stale, Replaced::Stale(ids) if ids.len() == 5));
 }
 

@@ -79,7 +79,8 @@ fn run_binary(binary: &Path, filter: &[String]) -> Result<Counts> {
     for browser in BROWSERS {
         let mut node = process::command("node");
         node.arg(paths::root().join("tests/harness/wasm_page.mjs"))
-            .arg(browser).arg(format!("http://127.0.0.1:{port}/"));
+            .arg(browser)
+            .arg(format!("http://127.0.0.1:{port}/"));
         let (ended_well, text) = process::tee(&mut node)?;
         let counts = parse_rust(&text);
         // A page that never came to its result line has failed, whatever it counted before.
