@@ -284,6 +284,19 @@ fn spoil(value: &mut Value, n: &mut usize) -> bool {
     }
 }
 
+/// The same value with its whole numbers as floats.
+fn rewritten(value: &Value) -> Value {
+    match value {
+        Value::Number(number) => json!(number.as_f64().unwrap()),
+        Value::Array(items) => items.iter().map(rewritten).collect(),
+        Value::Object(fields) => fields
+            .iter()
+            .map(|(key, value)| (key.clone(), rewritten(value)))
+            .collect(),
+        other => other.clone(),
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1500))]
 
@@ -298,6 +311,23 @@ proptest! {
         let document: Document = value.iter().map(|value| ("f".to_owned(), value.clone())).collect();
         let matches = Filter::parse(&json!({ "f": condition })).unwrap().matches(&document);
         prop_assert_eq!(matches, naive_holds(&condition, value.as_ref()));
+    }
+
+    #[test]
+    fn a_comparison_of_scalars_agrees_with_the_naive_reading((operator, operand) in comparison(), value in scalar()) {
+        let condition = json!({ operator: operand });
+        let matches = Filter::parse(&json!({ "f": condition })).unwrap().matches(json!({ "f": value }).as_object().unwrap());
+        prop_assert_eq!(matches, naive_holds(&condition, Some(&value)));
+    }
+
+    #[test]
+    fn equal_values_written_otherwise_match(value in value()) {
+        let other = rewritten(&value);
+        let document = json!({ "f": value });
+        for condition in [json!({ "$eq": other }), json!({ "$in": [other] }), json!({ "$not": { "$ne": other } })] {
+            let filter = Filter::parse(&json!({ "f": condition })).unwrap();
+            prop_assert!(filter.matches(document.as_object().unwrap()));
+        }
     }
 
     #[test]

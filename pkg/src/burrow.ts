@@ -3,6 +3,7 @@ import { customEmbed, embedConfig } from "./custom.js";
 import { aborted, BurrowError, throwIfAborted } from "./errors.js";
 import { findHome, type Home } from "./home.js";
 import { encodeOperation, encodeOperations, reviveResult } from "./operations.js";
+import { Persistence } from "./persistence.js";
 import type { CustomEmbed, EmbedConfig, OnProgress, StoreConfig, StoreService } from "./service.js";
 import type {
   Document,
@@ -63,6 +64,7 @@ export class Burrow {
   private constructor(
     name: string,
     private readonly home: Home,
+    private readonly persistence: Persistence | undefined,
   ) {
     this.name = name;
     this.service = home.store;
@@ -87,7 +89,7 @@ export class Burrow {
     const home = await findHome(options);
     try {
       await home.store.open(store, guarded(options.onProgress), custom, options.signal);
-      return new Burrow(name, home);
+      return new Burrow(name, home, store.storage === "indexeddb" ? Persistence.request() : undefined);
     } catch (error) {
       home.leave();
       throw options.signal?.aborted === true ? aborted(options.signal.reason) : error;
@@ -173,8 +175,10 @@ export class Burrow {
   /** Counts, and how the store works: storage, model, worker, build. Whatever is not as asked for says so here. */
   async stats(): Promise<Stats> {
     this.assertOpen();
-    const stats = await this.service.stats();
-    return { ...stats, worker: this.home.worker } as Stats;
+    const stats = (await this.service.stats()) as Stats;
+    const persisted = stats.storage.durable ? this.persistence?.granted : undefined;
+    const storage = persisted === undefined ? stats.storage : { ...stats.storage, persisted };
+    return { ...stats, storage, worker: this.home.worker };
   }
 
   /** Waits for writes under way, then lets go of everything; later calls reject with `closed`. */

@@ -56,15 +56,22 @@ export class Cache {
     return {
       read: async () => {
         const found = await this.models.partial(id);
-        return found && { bytes: found.bytes, meta: JSON.parse(found.meta) as PartialMeta };
+        if (found === undefined) return undefined;
+        const { received, chunks, meta } = found;
+        return { received, meta: JSON.parse(meta) as PartialMeta, chunks: this.chunks(id, chunks) };
       },
       append: (offset, chunk, meta) => this.models.append(id, offset, chunk, JSON.stringify(meta)),
       drop: () => this.drop(id),
     };
   }
 
-  close(): void {
-    this.models.close();
-    this.models.free?.();
+  async close(): Promise<void> {
+    await this.models.close();
+    this.models.free();
+  }
+
+  /** One at a time: the whole would stand in memory twice. */
+  private async *chunks(id: string, count: number): AsyncGenerator<Uint8Array> {
+    for (let index = 0; index < count; index++) yield await this.models.partialChunk(id, index);
   }
 }

@@ -53,15 +53,15 @@ export async function compileUrl(url: URL): Promise<WebAssembly.Module> {
   return compileResponse(await fetch(url));
 }
 
-function isModule(source: unknown): source is WebAssembly.Module {
+function isModule(source: unknown): boolean {
   return Object.prototype.toString.call(source) === "[object WebAssembly.Module]";
 }
 
 /** Compiles whatever the application gave. */
 export async function compileSource(source: WasmSource): Promise<WebAssembly.Module> {
   try {
-    const given: unknown = await source;
-    if (isModule(given)) return given;
+    const given = await source;
+    if (isModule(given)) return given as WebAssembly.Module;
     if (typeof given === "string" || given instanceof URL) return await compileUrl(absolute(given));
     if (given instanceof Response) return await compileResponse(given);
     return await compile(given as BufferSource);

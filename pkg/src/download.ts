@@ -17,8 +17,8 @@ export interface PartialMeta {
 
 /** A place for partial files. */
 export interface PartialFile {
-  /** What is there, in order; `meta` as it was written. */
-  read(): Promise<{ bytes: Uint8Array; meta: PartialMeta } | undefined>;
+  /** What is there: how many bytes, with `meta` as it was last written, and the bytes in order. */
+  read(): Promise<{ received: number; meta: PartialMeta; chunks: AsyncIterable<Uint8Array> } | undefined>;
   append(offset: number, chunk: Uint8Array, meta: PartialMeta): Promise<void>;
   drop(): Promise<void>;
 }
@@ -86,13 +86,13 @@ class Download {
 
   private async takePartial(): Promise<void> {
     const found = await this.partial?.read().catch(() => undefined);
-    if (found === undefined || found.bytes.length === 0) return;
-    const { bytes, meta } = found;
+    if (found === undefined || found.received === 0) return;
+    const { meta } = found;
     const joinable = meta.url === this.url && (this.options.hashed === true || meta.etag !== undefined);
     if (!joinable) return void (await this.partial?.drop());
     this.meta = meta;
     this.ranges = true;
-    await this.pass(bytes);
+    for await (const chunk of found.chunks) await this.pass(chunk);
     this.kept = this.offset;
   }
 

@@ -1,6 +1,6 @@
 /** Where a store or a model lives: a worker in a page, this thread elsewhere, and this thread too when no worker starts. */
 import { EmbedHome } from "./embed_home.js";
-import { describe } from "./errors.js";
+import { describe, toBurrowError } from "./errors.js";
 import type { Host } from "./install.js";
 import type { Link } from "./rpc.js";
 import type { EmbedService, HomeConfig, StoreService } from "./service.js";
@@ -33,7 +33,20 @@ export async function findHome(options: Pick<OpenOptions, "worker" | "wasm">): P
 function here(home: HomeConfig, worker: Stats["worker"]): Home {
   // Without a worker by choice or by need, the installer still deserves one where it can be had.
   const host: Host = { home, spawn: worker.reason === undefined ? spawnDirectly : undefined };
-  return { store: new StoreHome(host), embed: new EmbedHome(host), worker, leave: () => undefined };
+  return { store: coded(new StoreHome(host)), embed: coded(new EmbedHome(host)), worker, leave: () => undefined };
+}
+
+/** The core's errors as the class that applications know; across a worker's border that happens by itself. */
+function coded<S extends object>(service: S): S {
+  return new Proxy(service, {
+    get: (target, method) => async (...args: unknown[]) => {
+      try {
+        return await (Reflect.get(target, method) as (...args: unknown[]) => unknown).apply(target, args);
+      } catch (error) {
+        throw toBurrowError(error);
+      }
+    },
+  });
 }
 
 async function inWorker(home: HomeConfig, link: Link): Promise<Home> {

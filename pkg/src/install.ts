@@ -106,11 +106,14 @@ export async function install(
   try {
     return await flow.run();
   } finally {
-    cache?.close();
+    await cache?.close().catch(() => undefined);
   }
 }
 
 class Install {
+  /** Part of a file came from an earlier download. */
+  private resumed = false;
+
   constructor(
     private readonly spec: ModelSpec,
     private readonly source: ModelSource,
@@ -156,22 +159,27 @@ class Install {
     return installed;
   }
 
-  private anew(): Promise<Installed> {
-    return this.spec.pack === undefined ? this.fromOnnx() : this.fromPack(this.spec.pack);
+  /** What was kept of an earlier download may belong to another file: then everything is fetched, once. */
+  private async anew(): Promise<Installed> {
+    const go = () => (this.spec.pack === undefined ? this.fromOnnx() : this.fromPack(this.spec.pack));
+    try {
+      return await go();
+    } catch (error) {
+      const { code, details } = toBurrowError(error, "model_load");
+      const wrongFile = details["restart"] === true || (this.resumed && details["url"] === undefined);
+      if (code !== "model_load" || !wrongFile) throw error;
+      await this.dropPartials();
+      return await go();
+    }
   }
 
   private async fromPack(file: FileSpec): Promise<Installed> {
     const pack = await this.bytesOf(this.source.pack, file, "pack");
     if (file.sha256 !== undefined) await checkHash(pack, file.sha256);
     this.tell("verify", 1, 1);
-    let installed: Installed;
-    try {
-      installed = this.ready(pack, {}, false);
-    } catch (error) {
-      await this.cache?.drop(this.partialId("pack"));
-      throw toBurrowError(error, "model_load");
-    }
-    return this.keep(installed, pack, {});
+    const kept = await this.keep(this.ready(pack, {}, false), pack, {});
+    await this.dropPartials();
+    return kept;
   }
 
   private async keep(installed: Installed, pack: Uint8Array, meta: CachedMeta): Promise<Installed> {
@@ -230,8 +238,7 @@ class Install {
     }
     const vouched = { cosine, probes: probes.length };
     const kept = await this.keep({ ...installed, vouched }, pack, { vouched });
-    await this.cache?.drop(this.partialId("model"));
-    await this.cache?.drop(this.partialId("tokenizer"));
+    await this.dropPartials();
     return kept;
   }
 
@@ -272,6 +279,7 @@ class Install {
   private async fetch(file: FileSpec, what: "model" | "pack" | "tokenizer", sink: (chunk: Uint8Array) => Promise<void> | void): Promise<void> {
     if (file.url === undefined) throw new BurrowError("model_load", `There is no address for the ${what}`);
     const partial = this.cache?.partial(this.partialId(what));
+    this.resumed ||= ((await partial?.read().catch(() => undefined))?.received ?? 0) > 0;
     await download(file.url, {
       sink,
       hashed: file.sha256 !== undefined,
@@ -289,12 +297,13 @@ class Install {
     } catch (error) {
       const failure = toBurrowError(error, "model_load");
       const network = failure.details["url"] !== undefined && failure.details["restart"] === undefined;
-      if (failure.code === "model_load" && !network) {
-        await this.cache?.drop(this.partialId("model"));
-        await this.cache?.drop(this.partialId("tokenizer"));
-      }
+      if (failure.code === "model_load" && !network) await this.dropPartials();
       throw failure;
     }
+  }
+
+  private async dropPartials(): Promise<void> {
+    for (const what of ["model", "tokenizer", "pack"] as const) await this.cache?.drop(this.partialId(what));
   }
 
   private partialId(what: "model" | "pack" | "tokenizer"): string {

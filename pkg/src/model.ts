@@ -57,8 +57,14 @@ export class Model {
     return this.scheduler.embed(texts, kind, signal);
   }
 
+  /** Stops at once; what waits is rejected with `closed`. */
   close(): void {
     this.scheduler.close();
+  }
+
+  /** Finishes what was asked for, then stops. */
+  retire(): Promise<void> {
+    return this.scheduler.retire();
   }
 
   /** Starts the other instances; without them everything still works, only slower. */

@@ -67,6 +67,8 @@ export class Scheduler {
   private readonly engines = new Set<Engine>();
   private readonly idle: Engine[] = [];
   private closed = false;
+  private retiring = false;
+  private onIdle: (() => void) | undefined;
 
   /** Adds an engine; it begins with what waits. */
   add(engine: Engine): void {
@@ -110,6 +112,13 @@ export class Scheduler {
     };
   }
 
+  /** Takes nothing new, finishes what was taken, then stops all engines. */
+  async retire(): Promise<void> {
+    this.retiring = true;
+    if (this.idle.length < this.engines.size) await new Promise<void>((resolve) => (this.onIdle = resolve));
+    this.close();
+  }
+
   /** Rejects what waits and stops all engines. */
   close(): void {
     this.closed = true;
@@ -122,7 +131,7 @@ export class Scheduler {
   private enqueue(texts: string[], kind: TextKind, signal: AbortSignal | undefined) {
     let piece!: Piece;
     const done = new Promise<Embedded>((resolve, reject) => (piece = { texts, kind, signal, resolve, reject }));
-    if (this.closed) piece.reject(new BurrowError("closed", "The embedder was closed"));
+    if (this.closed || this.retiring) piece.reject(new BurrowError("closed", "The embedder was closed"));
     else (kind === "query" ? this.questions : this.bulk).push(piece);
     return { piece, done };
   }
@@ -148,6 +157,7 @@ export class Scheduler {
       if (!this.engines.has(engine)) return;
     }
     this.idle.push(engine);
+    if (this.idle.length === this.engines.size) this.onIdle?.();
   }
 
   private next(): Piece | undefined {

@@ -17,6 +17,8 @@ interface Vectors {
   handle: EmbedderHandle | undefined;
   stats: () => ModelStats | null;
   close: () => void;
+  /** Closes when the searches that use it are done. */
+  retire: () => void;
 }
 
 export class StoreHome implements StoreService {
@@ -61,7 +63,8 @@ export class StoreHome implements StoreService {
     signal?: AbortSignal,
   ): Promise<void> {
     const store = this.opened();
-    const { embed, parallel, ...options } = change;
+    const { embed, parallel, ...asked } = change;
+    const options = { fields: asked.fields ?? this.config?.fields, dims: asked.dims };
     const next = embed && (await this.load(embed, parallel ?? this.config?.parallel, onProgress, custom, signal));
     try {
       const handle = (next ?? this.vectors)?.handle;
@@ -70,8 +73,9 @@ export class StoreHome implements StoreService {
       next?.close();
       throw error;
     }
+    if (this.config !== undefined && options.fields !== undefined) this.config.fields = options.fields;
     if (next === undefined) return;
-    this.vectors?.close();
+    this.vectors?.retire();
     this.vectors = next;
   }
 
@@ -108,13 +112,13 @@ export class StoreHome implements StoreService {
       const model = await Model.load(embed.source, this.host, options, onProgress, signal);
       const { fingerprint, dims } = model.info;
       const handle = { fingerprint, dims, embed: model.embed.bind(model) };
-      return { handle, stats: () => model.stats(), close: () => model.close() };
+      return { handle, stats: () => model.stats(), close: () => model.close(), retire: () => void model.retire() };
     }
-    if (embed.kind === "none" || custom === undefined) return { handle: undefined, stats: () => null, close: nothing };
+    if (embed.kind === "none" || custom === undefined) return { handle: undefined, stats: () => null, close: nothing, retire: nothing };
     const { fingerprint, dims } = embed;
     const stats: ModelStats = { id: fingerprint, fingerprint, engine: "custom" };
     if (dims !== undefined) stats.dims = dims;
-    return { handle: { fingerprint, dims, embed: custom }, stats: () => stats, close: nothing };
+    return { handle: { fingerprint, dims, embed: custom }, stats: () => stats, close: nothing, retire: nothing };
   }
 
   private async openStore(config: StoreConfig, handle: EmbedderHandle | undefined, onProgress: OnProgress): Promise<Store> {
@@ -158,6 +162,6 @@ function asCore(onProgress: OnProgress): CoreProgress {
 }
 
 function coreOptions({ name, storage, fields, dims, ttl, reindex }: StoreConfig): string {
-  const { defaultTtl, refreshOnRead, sweepIntervalMinutes } = ttl ?? {};
-  return JSON.stringify({ name, storage, fields, dims, reindex, ttl: ttl && { defaultTtl, refreshOnRead, sweepIntervalMinutes } });
+  const { defaultTtl, refreshOnRead } = ttl ?? {};
+  return JSON.stringify({ name, storage, fields, dims, reindex, ttl: { defaultTtl, refreshOnRead } });
 }

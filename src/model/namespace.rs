@@ -40,6 +40,9 @@ pub enum Use {
 /// U+E000..U+FFFF (first byte EE or EF) come after everything beyond (F0 and up). All other bytes are below EE, so two
 /// that differ and are not both first bytes of such characters compare as they are.
 pub(super) fn compare(a: &str, b: &str) -> Ordering {
+    if a == b {
+        return Ordering::Equal;
+    }
     let rank = |byte: u8| {
         if matches!(byte, 0xEE | 0xEF) {
             byte + 0x10
@@ -321,6 +324,7 @@ mod tests {
         assert!(pattern(json!([])).matches_prefix(&long) && pattern(json!([])).matches_suffix(&long));
     }
 
+    #[cfg(not(target_arch = "wasm32"))]
     proptest::proptest! {
         #[test]
         fn comparing_bytes_gives_the_order_of_code_units(a in "[a-b\u{7f}-\u{80}\u{7ff}-\u{800}\u{d7ff}\u{e000}-\u{e001}\u{ffff}-\u{10000}\u{10ffff}]{0,4}",

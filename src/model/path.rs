@@ -53,7 +53,7 @@ impl FieldPath {
         let steps = if source == "$" {
             Ok(Vec::new())
         } else {
-            parse_steps(source, false)
+            parse_steps(source)
         };
         let steps = steps.map_err(|reason| {
             Error::invalid_argument(format!("Malformed field path \"{source}\": {reason}."))
@@ -172,13 +172,13 @@ fn element(items: &[Value], index: i64) -> Option<&Value> {
 type Reason<T> = std::result::Result<T, String>;
 
 /// Reads `step`, `step.step`, `step[0]`, ….
-fn parse_steps(source: &str, in_braces: bool) -> Reason<Vec<Step>> {
+fn parse_steps(source: &str) -> Reason<Vec<Step>> {
     let mut steps = Vec::new();
     let mut rest = source;
     loop {
         // Brackets follow a name directly. Only at the start of a route is there none, as in `list.{[0],[2]}`.
         if !(steps.is_empty() && rest.starts_with('[')) {
-            let (step, after) = parse_name(rest, in_braces)?;
+            let (step, after) = parse_name(rest)?;
             steps.push(step);
             rest = after;
         }
@@ -197,13 +197,14 @@ fn parse_steps(source: &str, in_braces: bool) -> Reason<Vec<Step>> {
 }
 
 /// A field name, `*` or a brace.
-fn parse_name(rest: &str, in_braces: bool) -> Reason<(Step, &str)> {
+fn parse_name(rest: &str) -> Reason<(Step, &str)> {
     if let Some(inside) = rest.strip_prefix('{') {
-        if in_braces {
+        let (inside, after) = inside.split_once('}').ok_or("a brace is not closed")?;
+        // Hence no route can hold a brace, and this recurses once at most.
+        if inside.contains('{') {
             return Err("a brace within a brace".to_owned());
         }
-        let (inside, after) = inside.split_once('}').ok_or("a brace is not closed")?;
-        let routes = inside.split(',').map(|route| parse_steps(route.trim(), true));
+        let routes = inside.split(',').map(|route| parse_steps(route.trim()));
         return Ok((Step::Any(routes.collect::<Reason<_>>()?), after));
     }
     let end = rest.find(['.', '[', ']', '{', '}']).unwrap_or(rest.len());
@@ -285,8 +286,8 @@ mod tests {
     #[test]
     fn a_dollar_is_the_whole_document_and_a_star_each_of_its_fields() {
         let document = json!({ "b": "x", "a": 1.5, "n": null });
-        assert_eq!(texts("$", &document), [r#"{"a":1.5,"b":"x","n":null}"#]);
-        assert_eq!(texts("*", &document), ["1.5", "x"]);
+        assert_eq!(texts("$", &document), [r#"{"b":"x","a":1.5,"n":null}"#]);
+        assert_eq!(texts("*", &document), ["x", "1.5"]);
     }
 
     #[test]
@@ -341,6 +342,22 @@ mod tests {
             let error = FieldPath::parse(path).unwrap_err();
             assert_eq!(error.code(), "invalid_argument", "{path}");
             assert!(error.context().message.contains(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_reason_tells_what_to_mend() {
+        for (path, reason) in [
+            ("{a,{b}}", "a brace within a brace"),
+            ("{a", "a brace is not closed"),
+            ("a[0", "a bracket is not closed"),
+            ("a[x]", "neither a whole number"),
+            ("a..b", "a field name is empty"),
+            ("$.a", "not \"$.a\""),
+            ("a[0]b", "expected \".\" or \"[\" before \"b\""),
+        ] {
+            let error = FieldPath::parse(path).unwrap_err();
+            assert!(error.context().message.contains(reason), "{error}");
         }
     }
 

@@ -1,5 +1,6 @@
 /**
- * Tries the packed package as a user gets it: `node tests/package/run.mjs TARBALL [HOST…]`.
+ * Tries the packed package as a user gets it: `node tests/package/run.mjs [TARBALL] [HOST…]`. Without a tarball it
+ * packs what `cargo xtask build` left in `pkg/`.
  *
  * Each folder beside this file is a host: its `package.json` and lock name the host's own tools, its `host.mjs`
  * tries the package there. The folder is copied to where nothing resolves into the repository, the tools are
@@ -87,19 +88,23 @@ async function attempt(host, tarball) {
   return Promise.race([run(tools), late]).finally(() => clearTimeout(timer));
 }
 
-const [tarball, ...wanted] = process.argv.slice(2);
-if (tarball === undefined) {
-  console.error("usage: node tests/package/run.mjs TARBALL [HOST…]");
-  process.exit(2);
+/** The package as `npm publish` would send it. */
+async function pack() {
+  await mkdir(work, { recursive: true });
+  const output = await npm(join(here, "../../pkg"), "pack", "--json", "--pack-destination", work);
+  return join(work, JSON.parse(output)[0].filename);
 }
+
+const given = process.argv.slice(2);
+const tarball = given[0]?.endsWith(".tgz") ? resolve(given.shift()) : await pack();
 const folders = (await readdir(here, { withFileTypes: true })).filter((entry) => entry.isDirectory());
-const hosts = folders.map((entry) => entry.name).filter((name) => wanted.length === 0 || wanted.includes(name));
+const hosts = folders.map((entry) => entry.name).filter((name) => given.length === 0 || given.includes(name));
 let failed = 0;
 for (const host of hosts) {
   const start = performance.now();
   const seconds = () => `${((performance.now() - start) / 1000).toFixed(1)} s`;
   try {
-    const note = await attempt(host, resolve(tarball));
+    const note = await attempt(host, tarball);
     console.log(`ok   ${host.padEnd(15)} ${seconds().padStart(7)}  ${note ?? ""}`);
   } catch (error) {
     failed += 1;

@@ -1,5 +1,9 @@
 //! Failures that other stores were reported for. Each test names where.
 
+use std::rc::Rc;
+
+use burrow::storage::{Put, Storage, TextVector, Write};
+use futures::executor::block_on;
 use serde_json::{Value, json};
 
 use crate::support::*;
@@ -277,20 +281,36 @@ fn one_namespace_holds_130_000_items() {
             vec![1.0, 0.0]
         }
     });
-    let table = Table::with(embedder, fields(&["text"]));
-    let numbers: Vec<usize> = (0..ITEMS).collect();
-    for chunk in numbers.chunks(10_000) {
-        let put = |n: &usize| {
-            let value = json!({ "text": if *n == 77_000 { "needle".to_owned() } else { n.to_string() } });
-            json!({ "op": "put", "namespace": ["all"], "key": format!("{n}"), "value": value })
+    let mut table = Table::with(embedder.clone(), fields(&["text"]));
+    table.text(&["all"], "needle", "needle");
+    let template = block_on(table.storage.load()).unwrap().entries.remove(0);
+    let put = |n: usize| {
+        let mut id = template.id.clone();
+        id.key.0 = n.to_string();
+        let vector = TextVector {
+            vector: Rc::from([1.0, 0.0]),
+            ..template.vectors[0].clone()
         };
-        table.batch(chunk.iter().map(put).collect()).unwrap();
-    }
+        let index = template.index.clone();
+        let value = Rc::from("{}");
+        Write::Put(Put {
+            id,
+            value,
+            now: START,
+            ttl: None,
+            expires_at: None,
+            index,
+            pending: false,
+            vectors: vec![vector],
+        })
+    };
+    block_on(table.storage.commit(1, (1..ITEMS).map(put).collect())).unwrap();
+    table.store = open(&table.storage, Some(embedder), &table.clock, fields(&["text"])).unwrap();
     let page = table.search(json!({ "query": "needle", "limit": 3 }));
     let scores: Vec<_> = page.items.iter().map(|hit| hit.score.unwrap()).collect();
     assert_eq!(
         (key(&page.items[0]), &scores[..], page.has_more),
-        ("77000", &[1.0, 0.0, 0.0][..], true)
+        ("needle", &[1.0, 0.0, 0.0][..], true)
     );
     assert_eq!(
         table

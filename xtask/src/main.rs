@@ -22,7 +22,6 @@ mod stamp;
 mod test;
 mod typescript;
 mod wasm_build;
-mod wasm_opt;
 mod wasm_test;
 
 use anyhow::{Result, bail};

@@ -182,6 +182,20 @@ pub fn parse_counts(text: &str) -> Option<Counts> {
     })
 }
 
+/// Reads the closing lines of Node's test runner, `ℹ pass 3` and so on. A test that was cancelled has not passed.
+pub fn parse_node(text: &str) -> Option<Counts> {
+    let number = |word: &str| {
+        text.lines().rev().find_map(|line| {
+            let rest = line.trim().trim_start_matches(['ℹ', '#']).trim_start();
+            rest.strip_prefix(word)?.strip_prefix(' ')?.parse::<usize>().ok()
+        })
+    };
+    Some(Counts {
+        passed: number("pass")?,
+        failed: number("fail")? + number("cancelled")?,
+    })
+}
+
 /// Adds up the `test result: ok. 3 passed; 0 failed; …` lines of Rust's test harness. A binary that ended without
 /// such a line is the caller's to notice, by its exit code.
 pub fn parse_rust(text: &str) -> Counts {
@@ -226,6 +240,17 @@ mod tests {
             Some(Counts { passed: 3, failed: 4 })
         );
         assert_eq!(parse_counts("all passed"), None);
+    }
+
+    #[test]
+    fn a_cancelled_node_test_is_a_failure() {
+        let text = "✔ one\nℹ tests 4\nℹ suites 1\nℹ pass 2\nℹ fail 1\nℹ cancelled 1\nℹ skipped 0\n";
+        assert_eq!(parse_node(text), Some(Counts { passed: 2, failed: 2 }));
+        assert_eq!(
+            parse_node("# pass 1\n# fail 0\n# cancelled 0\n"),
+            Some(Counts { passed: 1, failed: 0 })
+        );
+        assert_eq!(parse_node("nothing"), None);
     }
 
     #[test]

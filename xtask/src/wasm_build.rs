@@ -7,10 +7,13 @@
 //! | `installer` | `web-tract`   | `release-tract` | simd128                | `installer_bg.wasm`        |
 //!
 //! Each has a target folder of its own where flags differ, so that none of the builds throws another's away.
+//! There is no wasm-opt step: after LLVM's fat LTO it takes 0.2–1 % off the brotli size of `burrow` (258.5 KB to 256.1
+//! at best) and a minute of each build.
+//!
 //! The rustflags of `.cargo/config.toml` are replaced, not extended, by `RUSTFLAGS`; so all of them are passed here,
 //! and a `RUSTFLAGS` of the caller's is ignored for wasm.
 
-use crate::{bindgen, paths, process, wasm_opt};
+use crate::{bindgen, paths, process};
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -137,8 +140,7 @@ fn compile(variant: &Variant) -> Result<PathBuf> {
 
 fn publish(variant: &Variant, folder: &Path) -> Result<()> {
     let wasm = folder.join(format!("{}_bg.wasm", variant.module));
-    let small = wasm_opt::run(&wasm, variant.name)?;
-    copy_if_changed(&small, &paths::dist_wasm().join(variant.product))?;
+    copy_if_changed(&wasm, &paths::dist_wasm().join(variant.product))?;
     for suffix in ["js", "d.ts"] {
         let file = format!("{}.{suffix}", variant.module);
         copy_if_changed(&folder.join(&file), &paths::dist_wasm().join(&file))?;

@@ -46,9 +46,10 @@ export class ModelCache {
   delete(id: string): Promise<void>;
   list(): Promise<string>;
   /** What is there of a download that was cut off. */
-  partial(id: string): Promise<{ bytes: Uint8Array; meta: string } | undefined>;
+  partial(id: string): Promise<{ received: number; chunks: number; meta: string } | undefined>;
+  partialChunk(id: string, index: number): Promise<Uint8Array>;
   append(id: string, offset: number, chunk: Uint8Array, metaJson: string): Promise<void>;
-  close(): void;
+  close(): Promise<void>;
   free(): void;
 }
 

@@ -54,6 +54,7 @@ fn defaults_are_those_of_langgraph() {
         min_score: None,
         refresh_ttl: None,
         unscored: Unscored::Omit,
+        order: Order::Updated,
     };
     assert_eq!(search(json!({})).unwrap(), expected);
     assert_eq!(
