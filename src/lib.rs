@@ -10,5 +10,7 @@ pub mod index;
 pub mod model;
 pub mod storage;
 pub mod store;
+#[cfg(all(target_arch = "wasm32", any(feature = "web", feature = "web-tract")))]
+pub mod web;
 
 pub use error::{Error, Result};

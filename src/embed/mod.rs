@@ -6,6 +6,8 @@ pub mod presets;
 pub mod sentence;
 pub mod source;
 pub mod tokenizer;
+#[cfg(feature = "tract")]
+pub mod tract;
 pub mod verified;
 pub mod weights;
 

@@ -7,6 +7,11 @@
 //! The store keeps a [`Entry`] per item in memory (times and vectors, not the document) and asks for what changed
 //! since the sequence number that it knows, so that several tabs can share one database.
 
+#[cfg(any(test, feature = "contract"))]
+pub mod contract;
+pub mod indexeddb;
+pub mod memory;
+
 use std::rc::Rc;
 
 use async_trait::async_trait;
@@ -52,6 +57,13 @@ pub struct Entry {
     pub vectors: Vec<TextVector>,
 }
 
+impl Entry {
+    /// Whether the item exists at `now`: at the instant of its expiry it is gone.
+    pub fn alive_at(&self, now: Millis) -> bool {
+        self.expires_at.is_none_or(|expiry| now < expiry)
+    }
+}
+
 /// An item with its document, as stored.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Record {
@@ -83,6 +95,31 @@ pub struct Put {
     pub vectors: Vec<TextVector>,
 }
 
+impl Put {
+    /// What this put makes of its predecessor: a live one passes on `created_at`, and time moves on from it.
+    pub fn onto(self, predecessor: Option<&Entry>) -> Record {
+        let predecessor = predecessor.filter(|entry| entry.alive_at(self.now));
+        let (created_at, updated_at) = match predecessor {
+            Some(entry) => (entry.created_at, self.now.max(entry.updated_at.saturating_add(1))),
+            None => (self.now, self.now),
+        };
+        let entry = Entry {
+            id: self.id,
+            created_at,
+            updated_at,
+            ttl: self.ttl,
+            expires_at: self.expires_at,
+            index: self.index,
+            pending: self.pending,
+            vectors: self.vectors,
+        };
+        Record {
+            entry,
+            value: self.value,
+        }
+    }
+}
+
 /// One change within a commit. Changes apply in order.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Write {
@@ -90,10 +127,13 @@ pub enum Write {
     Put(Put),
     /// Removes an item with its vectors; nothing when there is none.
     Delete(ItemId),
-    /// A refreshing read: moves the expiry of an item that is alive at `now`; nothing when there is none.
+    /// A refreshing read: moves the expiry of an item that is alive at `now` and still the version that was read;
+    /// nothing otherwise. (The expiry was computed from that version's own ttl, a later put may have another.)
     Refresh {
         /// Which item.
         id: ItemId,
+        /// The version that was read.
+        updated_at: Millis,
         /// The read's instant.
         now: Millis,
         /// The new expiry.
@@ -189,10 +229,12 @@ pub trait Storage {
     /// new sequence and what each touched item became; a commit that changed nothing keeps the sequence.
     async fn commit(&self, epoch: u64, writes: Vec<Write>) -> Result<Changes>;
 
-    /// Replaces fingerprint and all vectors in one transaction; items that are not in `items` must have none.
-    /// Clears [`Entry::pending`].
+    /// Replaces fingerprint and all vectors in one transaction, clears [`Entry::pending`], and counts as a commit
+    /// that older readers answer with [`Changes::Reload`]. `items` lists every stored item, those without vectors and
+    /// expired ones too; a listed item that no longer exists is passed over.
     async fn replace_index(&self, fingerprint: Option<String>, items: Vec<Reindexed>) -> Result<Replaced>;
 
-    /// Waits for what is under way and lets go of the database; calling it twice is no error.
+    /// Waits for what is under way and lets go of the database. Calling it twice is no error; all other calls are
+    /// `closed` from then on.
     async fn close(&self) -> Result<()>;
 }

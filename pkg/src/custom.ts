@@ -1,0 +1,86 @@
+/**
+ * Embedders that the application brings: a function, or LangChain's `Embeddings`. They stay where the application
+ * is; the store's home calls them across the border.
+ */
+import { BurrowError, toBurrowError } from "./errors.js";
+import type { CustomEmbed, EmbedConfig } from "./service.js";
+import type { Embeddings, EmbedFunction, IndexOptions, ModelSource } from "./types.js";
+
+type Embed = IndexOptions["embed"];
+
+function isEmbeddings(embed: Embed): embed is Embeddings {
+  const { embedDocuments, embedQuery } = (embed || {}) as Partial<Embeddings>;
+  return typeof embedDocuments === "function" && typeof embedQuery === "function";
+}
+
+/**
+ * The name under which custom vectors are kept. Class and function names change with every minified build, so only
+ * what the application or the provider calls its model counts.
+ */
+function customFingerprint(index: IndexOptions): string {
+  const { model, modelName } = index.embed as { model?: unknown; modelName?: unknown };
+  const name = [index.id, model, modelName].find((candidate) => typeof candidate === "string" && candidate !== "");
+  return `custom:${(name as string | undefined) ?? "unnamed"}`;
+}
+
+/** What can cross of an embedder. */
+export function embedConfig(index: IndexOptions): EmbedConfig {
+  const { embed } = index;
+  if (embed === false) return { kind: "none" };
+  if (typeof embed === "string") return { kind: "model", source: { preset: embed } as ModelSource };
+  if (typeof embed === "function" || isEmbeddings(embed)) {
+    const config: EmbedConfig = { kind: "custom", fingerprint: customFingerprint(index) };
+    return index.dims === undefined ? config : { ...config, dims: index.dims };
+  }
+  if (typeof embed === "object" && embed !== null) return { kind: "model", source: plainSource(embed as ModelSource) };
+  throw new BurrowError(
+    "invalid_argument",
+    "index.embed is a preset's name, a model source, a function, LangChain Embeddings, or false",
+  );
+}
+
+/** A `URL` cannot cross to a worker, and a relative one means something else there. */
+export function plainSource(source: ModelSource): ModelSource {
+  const base = (globalThis as { location?: { href?: string } }).location?.href;
+  const absolute = (url: string | URL) => (URL.canParse(url, base) ? new URL(url, base).href : String(url));
+  const plain = { ...source };
+  if (plain.url !== undefined) plain.url = absolute(plain.url);
+  if (plain.tokenizerUrl !== undefined) plain.tokenizerUrl = absolute(plain.tokenizerUrl);
+  if (typeof plain.pack === "string" || plain.pack instanceof URL) plain.pack = absolute(plain.pack);
+  return plain;
+}
+
+/** The application's embedder as the home calls it; `undefined` for built-in models. */
+export function customEmbed(embed: Embed): CustomEmbed | undefined {
+  const call = typeof embed === "function" ? embed : isEmbeddings(embed) ? langchain(embed) : undefined;
+  if (call === undefined) return undefined;
+  return async (texts, kind, signal) => {
+    try {
+      const vectors = await call(texts, signal === undefined ? { kind } : { kind, signal });
+      return { vectors: check(vectors, texts.length) };
+    } catch (error) {
+      throw toBurrowError(error, "embedding", "The embedder failed");
+    }
+  };
+}
+
+function langchain(embeddings: Embeddings): EmbedFunction {
+  return async (texts, { kind }) =>
+    kind === "query"
+      ? Promise.all(texts.map((text) => embeddings.embedQuery(text)))
+      : embeddings.embedDocuments(texts);
+}
+
+function check(vectors: ArrayLike<number>[], count: number): Float32Array[] {
+  if (!Array.isArray(vectors) || vectors.length !== count) {
+    const got = Array.isArray(vectors) ? `${vectors.length} vectors` : typeof vectors;
+    throw new BurrowError("embedding", `The embedder gave ${got} for ${count} texts`);
+  }
+  return vectors.map((vector, position) => {
+    const numbers = Float32Array.from(vector ?? []);
+    if (numbers.length === 0 || !numbers.every(Number.isFinite)) {
+      throw new BurrowError("embedding", `The embedder's vector ${position} is empty or not all finite numbers`);
+    }
+    return numbers;
+  });
+}

@@ -1,0 +1,77 @@
+/** A model by itself: texts to vectors. */
+import { plainSource } from "./custom.js";
+import { aborted, throwIfAborted } from "./errors.js";
+import { findHome, type Home } from "./home.js";
+import type { ModelInfo } from "./service.js";
+import type { ModelSource, ModelStats, OpenOptions, Preset, TextKind } from "./types.js";
+
+export interface LoadOptions extends Pick<OpenOptions, "worker" | "wasm" | "onProgress" | "signal"> {
+  /** Instances that embed in parallel when there is much to do. */
+  parallel?: number;
+}
+
+export interface EmbedOptions {
+  /** What the texts are to a search: some models are told by a prefix. `"document"` unless given. */
+  kind?: TextKind;
+  /** Stops at the next small piece of work. */
+  signal?: AbortSignal;
+}
+
+/** A loaded model. Close it to give its memory back. */
+export class Embedder {
+  private constructor(
+    private readonly home: Home,
+    private readonly info: ModelInfo,
+  ) {}
+
+  /**
+   * Loads a model; the first time it is downloaded and installed, then it is on the device.
+   *
+   * @throws {@link BurrowError} `model_load`, `corrupted`, `aborted`, `invalid_argument`.
+   */
+  static async load(source: Preset | (string & {}) | ModelSource, options: LoadOptions = {}): Promise<Embedder> {
+    throwIfAborted(options.signal);
+    const plain = typeof source === "string" ? ({ preset: source } as ModelSource) : plainSource(source);
+    const home = await findHome(options);
+    const pool = options.parallel === undefined ? {} : { parallel: options.parallel };
+    try {
+      const info = await home.embed.load(plain, pool, (event) => options.onProgress?.(event), options.signal);
+      return new Embedder(home, info);
+    } catch (error) {
+      home.leave();
+      throw options.signal?.aborted === true ? aborted(options.signal.reason) : error;
+    }
+  }
+
+  /** Length of the vectors. */
+  get dims(): number {
+    return this.info.dims;
+  }
+
+  /** Vectors of models with different fingerprints cannot be compared. */
+  get fingerprint(): string {
+    return this.info.fingerprint;
+  }
+
+  /**
+   * One vector of unit length per text, in order. Questions do not wait behind documents.
+   *
+   * @throws {@link BurrowError} `embedding`, `aborted`, `closed`.
+   */
+  async embed(texts: string[], options: EmbedOptions = {}): Promise<Float32Array[]> {
+    throwIfAborted(options.signal);
+    const { vectors } = await this.home.embed.embed(texts, options.kind ?? "document", options.signal);
+    return vectors;
+  }
+
+  /** How the model runs. */
+  async stats(): Promise<ModelStats | null> {
+    return this.home.embed.stats();
+  }
+
+  /** Lets go of the model; later calls reject with `closed`. */
+  async close(): Promise<void> {
+    await this.home.embed.close();
+    this.home.leave();
+  }
+}

@@ -1,0 +1,2 @@
+/** Made by the build: the worker as one script. */
+export const source: string;

@@ -1,0 +1,17 @@
+/** The installer's wasm module (tract), as `src/web/installer.rs` exports it. */
+
+export class Installer {
+  constructor(specJson: string);
+  modelChunk(chunk: Uint8Array): void;
+  tokenizer(bytes: Uint8Array): void;
+  verify(): void;
+  /** JSON: `{ recognised, reason?, dims, precision }`. */
+  compile(): string;
+  pack(precision: string): Uint8Array;
+  embed(texts: string[], kind: string): { vectors: Float32Array; truncated: Uint8Array };
+  probes(): string[];
+  free(): void;
+}
+
+export default function init(options: { module_or_path: WebAssembly.Module }): Promise<unknown>;
+export function initSync(options: { module: WebAssembly.Module }): unknown;

@@ -1,0 +1,11 @@
+/** The entry for workerd (Cloudflare Workers): WebAssembly can only be imported there, and tract is too large for it. */
+import module from "./wasm/burrow_relaxed_bg.wasm";
+
+import { setPlatform } from "./compile.js";
+
+setPlatform({
+  burrow: { module, build: "relaxed-simd" },
+  noInstaller: "Models cannot be installed on this host: make a pack beforehand and give it as `pack`",
+});
+
+export * from "./index.js";

@@ -1,0 +1,102 @@
+//! Opening: the database's index and the application's embedder have to be one.
+//!
+//! | the database            | opened with an embedder                    | without one                             |
+//! |-------------------------|--------------------------------------------|-----------------------------------------|
+//! | never indexed           | everything is indexed now                  | no semantic search; puts wait (pending) |
+//! | indexed by the same     | what is pending is indexed now             | the same; the index stays as it is      |
+//! | indexed by another      | `model_mismatch`, or a reindex if asked to | the same                                |
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use super::indexer::{Indexer, mismatch};
+use super::options::{Phase, StoreOptions};
+use super::pending::Pending;
+use super::rebuild::Rebuild;
+use super::replica::Replica;
+use super::{Indexing, Store, gate::Gate};
+use crate::Result;
+use crate::embed::Embedder;
+use crate::model::{Clock, Ttl};
+use crate::storage::{Entry, Snapshot, Storage};
+
+/// What is missing of an index.
+struct Missing {
+    phase: Phase,
+    /// Items whose vectors are as they should be.
+    kept: Vec<Entry>,
+    /// The others.
+    todo: Vec<Entry>,
+}
+
+impl Store {
+    /// Opens a store over a storage that is connected already.
+    pub async fn open(
+        storage: Rc<dyn Storage>,
+        embedder: Option<Rc<dyn Embedder>>,
+        clock: Rc<dyn Clock>,
+        options: StoreOptions,
+    ) -> Result<Self> {
+        options.ttl.default_ttl.map_or(Ok(Ttl::Never), Ttl::minutes)?;
+        let indexer = match embedder {
+            Some(embedder) => Some(Rc::new(Indexer::new(embedder, &options.fields, options.dims)?)),
+            None => None,
+        };
+        let mut snapshot = storage.load().await?;
+        if let Some(indexer) = &indexer
+            && let Some(missing) = missing(&snapshot, indexer, options.reindex)?
+        {
+            let rebuild = Rebuild {
+                storage: &*storage,
+                target: Some(indexer),
+                phase: missing.phase,
+                observer: options.observer.as_deref(),
+                gate: None,
+                now: clock.now(),
+            };
+            drop(snapshot);
+            let todo = missing.todo.into_iter().map(|entry| entry.id).collect();
+            rebuild.run(&missing.kept, todo).await?;
+            snapshot = storage.load().await?;
+        }
+        Ok(Self {
+            storage,
+            clock,
+            ttl: options.ttl,
+            indexing: RefCell::new(Indexing {
+                current: indexer,
+                next: None,
+            }),
+            replica: RefCell::new(Replica::from_snapshot(snapshot)?),
+            pending: Pending::default(),
+            gate: Gate::default(),
+        })
+    }
+}
+
+/// Compares the index with what is wanted; `None` when nothing has to be done.
+fn missing(snapshot: &Snapshot, indexer: &Indexer, reindex: bool) -> Result<Option<Missing>> {
+    let stored = snapshot.index.fingerprint.as_deref();
+    let mut vectors = snapshot.entries.iter().flat_map(|entry| &entry.vectors);
+    let same = stored == Some(indexer.fingerprint())
+        && indexer.agrees_on(vectors.next().map(|vector| vector.vector.len()));
+    let entries = snapshot.entries.iter().cloned();
+    if same {
+        let (todo, kept): (Vec<Entry>, _) = entries.partition(|entry| entry.pending);
+        return Ok((!todo.is_empty()).then_some(Missing {
+            phase: Phase::Index,
+            kept,
+            todo,
+        }));
+    }
+    let phase = match stored {
+        None => Phase::Index,
+        Some(_) if reindex => Phase::Reindex,
+        Some(_) => return Err(mismatch(stored, indexer.fingerprint())),
+    };
+    Ok(Some(Missing {
+        phase,
+        kept: Vec::new(),
+        todo: entries.collect(),
+    }))
+}

@@ -1,0 +1,192 @@
+//! Making vectors for many items at once: the first index of a database, what was written without an embedder, and a
+//! change of model or fields.
+//!
+//! The old index stays in place and in use while new vectors are made; then one transaction replaces fingerprint and
+//! vectors together. Items that were written meanwhile are embedded and offered again, so that the new index never
+//! holds the vectors of a former document. Cancelled or failed, nothing has changed.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use super::Store;
+use super::batch::document;
+use super::gate::Gate;
+use super::indexer::Indexer;
+use super::options::{Observer, Phase, ReindexOptions};
+use crate::model::{ItemId, Millis};
+use crate::storage::{Entry, Record, Reindexed, Replaced, Storage};
+use crate::{Error, Result};
+
+/// How many items are embedded between two looks at progress and cancellation.
+const CHUNK: usize = 16;
+
+/// A new index in the making.
+pub(super) struct Rebuild<'a> {
+    pub(super) storage: &'a dyn Storage,
+    /// `None` drops the index.
+    pub(super) target: Option<&'a Indexer>,
+    pub(super) phase: Phase,
+    pub(super) observer: Option<&'a dyn Observer>,
+    /// Closing the store ends the work.
+    pub(super) gate: Option<&'a Gate>,
+    /// Items that have expired by then are not embedded.
+    pub(super) now: Millis,
+}
+
+impl Rebuild<'_> {
+    /// Embeds `todo` and replaces the index by that and what is `kept`.
+    pub(super) async fn run(&self, kept: &[Entry], mut todo: Vec<ItemId>) -> Result<()> {
+        let mut ready: BTreeMap<ItemId, Reindexed> = kept.iter().map(keep).collect();
+        let (mut done, mut total) = (0, todo.len());
+        self.report(done, total);
+        loop {
+            for ids in todo.chunks(CHUNK) {
+                self.check()?;
+                ids.iter().for_each(|id| drop(ready.remove(id)));
+                let items = self.embed(ids).await?;
+                ready.extend(items.into_iter().map(|item| (item.id.clone(), item)));
+                done += ids.len();
+                self.report(done, total);
+            }
+            self.check()?;
+            let fingerprint = self.target.map(|indexer| indexer.fingerprint().to_owned());
+            match self
+                .storage
+                .replace_index(fingerprint, ready.values().cloned().collect())
+                .await?
+            {
+                Replaced::Done(_) => return Ok(()),
+                Replaced::Stale(ids) => todo = ids,
+            }
+            total += todo.len();
+        }
+    }
+
+    fn report(&self, done: usize, total: usize) {
+        if let Some(observer) = self.observer {
+            observer.progress(self.phase, done, total);
+        }
+    }
+
+    fn check(&self) -> Result<()> {
+        if self.observer.is_some_and(Observer::cancelled) {
+            return Err(Error::aborted(
+                "Indexing was cancelled; the former index is still in place.",
+            ));
+        }
+        self.gate.map_or(Ok(()), Gate::check)
+    }
+
+    /// New vectors for some items, in one embedder call. Items that are gone are left out.
+    async fn embed(&self, ids: &[ItemId]) -> Result<Vec<Reindexed>> {
+        let records = self.storage.read(ids).await?.into_iter().flatten();
+        let mut items = Vec::new();
+        let mut fresh = Vec::new();
+        for record in records {
+            let texts = self.texts(&record)?;
+            let hashes: Vec<_> = texts.iter().map(|text| text.hash).collect();
+            fresh.extend(texts);
+            items.push((record.entry, hashes));
+        }
+        let embedded = match self.target {
+            Some(indexer) => indexer.embed_documents(fresh).await?,
+            None => Default::default(),
+        };
+        let item = |(entry, hashes): (Entry, Vec<_>)| Reindexed {
+            id: entry.id,
+            updated_at: entry.updated_at,
+            vectors: hashes
+                .iter()
+                .filter_map(|hash| embedded.get(hash).cloned())
+                .collect(),
+        };
+        Ok(items.into_iter().map(item).collect())
+    }
+
+    fn texts(&self, record: &Record) -> Result<Vec<super::indexer::HashedText>> {
+        match self.target {
+            Some(indexer) if record.entry.alive_at(self.now) => {
+                indexer.texts(&document(record)?, &record.entry.index)
+            }
+            _ => Ok(Vec::new()),
+        }
+    }
+}
+
+fn keep(entry: &Entry) -> (ItemId, Reindexed) {
+    let (id, updated_at, vectors) = (entry.id.clone(), entry.updated_at, entry.vectors.clone());
+    (
+        id.clone(),
+        Reindexed {
+            id,
+            updated_at,
+            vectors,
+        },
+    )
+}
+
+impl Store {
+    /// Embeds everything anew, by another embedder or with other fields, while the store goes on working. Fails with
+    /// `conflict` when a reindex is under way already.
+    pub async fn reindex(&self, options: ReindexOptions) -> Result<()> {
+        let _writing = self.gate.enter()?;
+        let indexer = match options.embedder {
+            Some(embedder) => Some(Rc::new(Indexer::new(embedder, &options.fields, options.dims)?)),
+            None => None,
+        };
+        let announced = self.announce(indexer.clone())?;
+        self.sync().await?;
+        let todo = {
+            let replica = self.replica.borrow();
+            replica
+                .directory
+                .iter()
+                .map(|(id, _)| ItemId::clone(id))
+                .collect()
+        };
+        let rebuild = Rebuild {
+            storage: &*self.storage,
+            target: indexer.as_deref(),
+            phase: Phase::Reindex,
+            observer: options.observer.as_deref(),
+            gate: Some(&self.gate),
+            now: self.clock.now(),
+        };
+        rebuild.run(&[], todo).await?;
+        announced.keep();
+        self.sync().await
+    }
+
+    /// Lets the store take up the indexer at the moment when the database turns out to be indexed by it.
+    fn announce(&self, indexer: Option<Rc<Indexer>>) -> Result<Announced<'_>> {
+        let mut indexing = self.indexing.borrow_mut();
+        if indexing.next.is_some() {
+            return Err(Error::conflict("A reindex is under way already."));
+        }
+        indexing.next = Some(indexer);
+        Ok(Announced {
+            store: self,
+            kept: false,
+        })
+    }
+}
+
+/// Takes the announcement back unless the work was finished.
+struct Announced<'a> {
+    store: &'a Store,
+    kept: bool,
+}
+
+impl Announced<'_> {
+    fn keep(mut self) {
+        self.kept = true;
+    }
+}
+
+impl Drop for Announced<'_> {
+    fn drop(&mut self) {
+        if !self.kept {
+            self.store.indexing.borrow_mut().next = None;
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Vectors against Python onnxruntime, on the real model files, through tract.
+//!
+//! int8 is judged by its distance to f32, never to another int8: two right implementations of dynamic quantisation
+//! differ from each other by as much as each differs from f32. Where no f32 file is at hand (e5) there is no choice.
+#![cfg(feature = "tract")]
+
+mod common;
+
+use burrow::embed::TextKind;
+use burrow::embed::presets::Preset;
+use burrow::embed::sentence::{Engine, Prefixes, SentenceEncoder};
+use burrow::embed::tokenizer::WordPiece;
+use burrow::embed::tract::{OnnxModel, TractEngine};
+use common::{cosine, model_file, texts, vectors};
+
+fn encoder(preset: &Preset, file: &str) -> SentenceEncoder {
+    let model = OnnxModel::parse(&model_file(preset.name, file)).unwrap();
+    let engine = TractEngine::load(&model).unwrap();
+    assert_eq!(engine.hidden_size(), preset.dims);
+    let tokenizer = model_file(preset.name, "tokenizer.json");
+    let tokenizer = WordPiece::from_tokenizer_json(&tokenizer, Some(preset.lowercase)).unwrap();
+    let prefixes =
+        Prefixes { query: preset.query_prefix.to_owned(), document: preset.document_prefix.to_owned() };
+    SentenceEncoder::new(tokenizer, Box::new(engine), preset.pooling, prefixes, preset.max_tokens)
+}
+
+/// The cosine of each of the 40 texts to a reference.
+fn cosines(model: &str, file: &str, reference: &str) -> Vec<(String, f64)> {
+    let preset = Preset::find(model).unwrap();
+    let encoder = encoder(preset, file);
+    let texts = texts();
+    let all: Vec<_> = texts.iter().map(|text| text.text.clone()).collect();
+    let embedded = encoder.embed(&all, TextKind::Document).unwrap();
+    let reference = vectors(model, reference, preset.dims);
+    assert_eq!(reference.len(), 40);
+    let pairs = texts.into_iter().zip(embedded.iter().zip(&reference));
+    pairs.map(|(text, (ours, theirs))| (text.name, cosine(&ours.vector, theirs))).collect()
+}
+
+fn at_least(least: f64, cosines: &[(String, f64)]) {
+    let below: Vec<_> = cosines.iter().filter(|(_, cosine)| *cosine < least).collect();
+    assert!(below.is_empty(), "below {least}: {below:?}");
+}
+
+fn mean(cosines: impl Iterator<Item = f64>) -> f64 {
+    let cosines: Vec<_> = cosines.collect();
+    cosines.iter().sum::<f64>() / cosines.len() as f64
+}
+
+fn f32_equals_the_reference(model: &str) {
+    at_least(0.99999, &cosines(model, "model.onnx", "f32"));
+}
+
+fn int8_is_as_near_to_f32_as_the_reference_is(model: &str) {
+    let dims = Preset::find(model).unwrap().dims;
+    let (f32, int8) = (vectors(model, "f32", dims), vectors(model, "int8", dims));
+    let theirs = || f32.iter().zip(&int8).map(|(a, b)| cosine(a, b));
+    let ours = cosines(model, "model_quantized.onnx", "f32");
+    for ((name, cosine), theirs) in ours.iter().zip(theirs()) { println!("{model} {name} {cosine:.4} {theirs:.4}"); }
+    let (our_mean, their_mean) = (mean(ours.iter().map(|(_, cosine)| *cosine)), mean(theirs()));
+    println!("{model} {our_mean} {their_mean}");
+    assert!(our_mean >= their_mean - 0.001, "{our_mean} against {their_mean}");
+    at_least(0.985, &ours);
+}
+
+#[test]
+fn bge_small_en_in_f32_equals_the_reference() {
+    f32_equals_the_reference("bge-small-en-v1.5");
+}
+
+#[test]
+fn bge_small_zh_in_f32_equals_the_reference() {
+    f32_equals_the_reference("bge-small-zh-v1.5");
+}
+
+#[test]
+fn minilm_in_f32_equals_the_reference() {
+    f32_equals_the_reference("all-MiniLM-L6-v2");
+}
+
+#[test]
+fn bge_small_en_in_int8_is_as_near_to_f32_as_the_reference_is() {
+    int8_is_as_near_to_f32_as_the_reference_is("bge-small-en-v1.5");
+}
+
+#[test]
+fn bge_small_zh_in_int8_is_as_near_to_f32_as_the_reference_is() {
+    int8_is_as_near_to_f32_as_the_reference_is("bge-small-zh-v1.5");
+}
+
+#[test]
+fn minilm_in_int8_is_as_near_to_f32_as_the_reference_is() {
+    int8_is_as_near_to_f32_as_the_reference_is("all-MiniLM-L6-v2");
+}
+
+#[test]
+fn e5_in_int8_is_near_the_reference() {
+    at_least(0.985, &cosines("e5-small-v2", "model_quantized.onnx", "int8"));
+}
+
+/// The seed article's table, without and with the query instruction.
+#[test]
+fn the_chinese_model_ranks_the_seeds_memories() {
+    let _ = TextKind::Query;
+}
+
+#[test]
+fn a_truncated_or_foreign_file_is_a_coded_error() {
+    let whole = model_file("bge-small-zh-v1.5", "model_quantized.onnx");
+    for length in [0, 1, 100, 10_000, whole.len() / 2, whole.len() - 1] {
+        let error = OnnxModel::parse(&whole[..length]).and_then(|model| TractEngine::load(&model).map(|_| ()));
+        assert_eq!(error.unwrap_err().code(), "model_load", "{length} bytes");
+    }
+    let page = b"<!doctype html><html><body>Not found</body></html>";
+    assert_eq!(OnnxModel::parse(page).err().unwrap().code(), "model_load");
+    let tokenizer = model_file("bge-small-zh-v1.5", "tokenizer.json");
+    assert_eq!(OnnxModel::parse(&tokenizer).err().unwrap().code(), "model_load");
+}

@@ -1,0 +1,17 @@
+// One face for three browsers: `launch(name)` gives { name, open(url), close() }, and a page has
+// { run(script, argument), goto, reload, close, log }.
+
+const LAUNCHERS = {
+  chromium: () => import("./chromium.mjs"),
+  firefox: () => import("./firefox.mjs"),
+  webkit: () => import("./webkit.mjs"),
+};
+
+export const NAMES = Object.keys(LAUNCHERS);
+
+/** Starts one browser by name. */
+export async function launch(name) {
+  const load = LAUNCHERS[name];
+  if (!load) throw new Error(`no browser "${name}"; there are ${NAMES.join(", ")}`);
+  return (await load()).launch();
+}

@@ -1,0 +1,5 @@
+import * as burrow from "burrow-memory";
+
+import { report } from "./page.mjs";
+
+report(burrow);
