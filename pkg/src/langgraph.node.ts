@@ -1,0 +1,4 @@
+/** LangGraph's adapter for Node, Deno and Bun. */
+import "./node.js";
+
+export * from "./langgraph.js";

@@ -1,0 +1,4 @@
+/** LangGraph's adapter for workerd. */
+import "./workerd.js";
+
+export * from "./langgraph.js";
