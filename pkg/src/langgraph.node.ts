@@ -1,4 +1,4 @@
-/** LangGraph's adapter for Node, Deno and Bun. */
+/** The LangGraph entry for Node, Deno and Bun. */
 import "./node.js";
 
 export * from "./langgraph.js";

@@ -1,4 +1,4 @@
-/** LangGraph's adapter for workerd. */
+/** The LangGraph entry for workerd. */
 import "./workerd.js";
 
 export * from "./langgraph.js";

@@ -43,7 +43,7 @@ type Vectors = Box<dyn Fn(&str) -> Vec<f32>>;
 pub struct Fake {
     pub fingerprint: String,
     pub dims: Option<usize>,
-    vector: Vectors,
+    pub vector: Vectors,
     /// Every call: its texts and their kind.
     pub calls: RefCell<Vec<(Vec<String>, TextKind)>>,
     /// Fails this call, counted from the next one on.
@@ -82,7 +82,12 @@ impl Fake {
 
     /// Lets the oldest call that is held go on.
     pub fn release(&self) {
-        let sender = self.held.borrow_mut().pop_front();
+        self.release_at(0);
+    }
+
+    /// Lets the call that has so many others held before it go on.
+    pub fn release_at(&self, position: usize) {
+        let sender = self.held.borrow_mut().remove(position);
         sender
             .expect("a call is held")
             .send(())
