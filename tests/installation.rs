@@ -20,10 +20,15 @@ fn models() -> PathBuf {
 
 /// Installs from the files of a folder; the bytes come in pieces, as from a network.
 fn install(name: &str, file: &str, precision: &str) -> Installation {
-    let spec = ModelSource::parse(&json!({ "preset": name, "precision": precision })).unwrap().resolve().unwrap();
+    let spec = ModelSource::parse(&json!({ "preset": name, "precision": precision }))
+        .unwrap()
+        .resolve()
+        .unwrap();
     let mut installation = Installation::new(spec);
     let folder = models().join(name);
-    installation.tokenizer(&std::fs::read(folder.join("tokenizer.json")).unwrap()).unwrap();
+    installation
+        .tokenizer(&std::fs::read(folder.join("tokenizer.json")).unwrap())
+        .unwrap();
     for chunk in std::fs::read(folder.join(file)).unwrap().chunks(1 << 20) {
         installation.model_chunk(chunk).unwrap();
     }
@@ -41,8 +46,16 @@ fn least_cosine(name: &str, file: &str, precision: Precision) -> f64 {
     }
     let probes: Vec<String> = PROBES.iter().map(|&text| text.to_owned()).collect();
     let expected = installation.embed(&probes, TextKind::Document).unwrap();
-    let found = encoder::open(pack).unwrap().embed(&probes, TextKind::Document).unwrap();
-    let cosine = |(a, b): (&[f32], &[f32])| a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum::<f64>();
+    let found = encoder::open(pack)
+        .unwrap()
+        .embed(&probes, TextKind::Document)
+        .unwrap();
+    let cosine = |(a, b): (&[f32], &[f32])| {
+        a.iter()
+            .zip(b)
+            .map(|(a, b)| f64::from(*a) * f64::from(*b))
+            .sum::<f64>()
+    };
     let pairs = expected.iter().zip(&found).map(|(a, b)| (&*a.vector, &*b.vector));
     pairs.map(cosine).fold(f64::INFINITY, f64::min)
 }
@@ -61,9 +74,15 @@ fn tract_vouches_for_an_f32_pack_to_four_digits() {
 
 #[test]
 fn a_step_out_of_turn_is_an_error() {
-    let spec = ModelSource::parse(&json!("bge-small-en-v1.5")).unwrap().resolve().unwrap();
+    let spec = ModelSource::parse(&json!("bge-small-en-v1.5"))
+        .unwrap()
+        .resolve()
+        .unwrap();
     let mut installation = Installation::new(spec);
     assert_eq!(installation.compile().unwrap_err().code(), "internal");
     assert_eq!(installation.pack(Precision::Int8).unwrap_err().code(), "internal");
-    assert_eq!(installation.embed(&[], TextKind::Query).unwrap_err().code(), "internal");
+    assert_eq!(
+        installation.embed(&[], TextKind::Query).unwrap_err().code(),
+        "internal"
+    );
 }
