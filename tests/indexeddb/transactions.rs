@@ -10,7 +10,11 @@ async fn old_and_new() -> (Rc<dyn Storage>, Snapshot, Vec<Write>) {
     let storage = Database::new(Durability::Relaxed).open().await.unwrap();
     storage.commit(0, vec![put("a", "old", 1)]).await.unwrap();
     let before = storage.load().await.unwrap();
-    (storage, before, vec![put("a", "new", 2), put("b", "new", 2), put("c", "new", 2)])
+    (
+        storage,
+        before,
+        vec![put("a", "new", 2), put("b", "new", 2), put("c", "new", 2)],
+    )
 }
 
 /// Nothing of the failed commit is there, all of the old is, and the connection still works.
