@@ -122,6 +122,28 @@ fn items_without_vectors_are_left_out_or_appended_unscored() {
 }
 
 #[test]
+fn a_search_may_ask_for_the_order_in_which_items_were_made() {
+    let table = Table::new();
+    for key in ["z", "m", "a"] {
+        table.text(&["n"], key, "tea");
+        table.clock.advance(1);
+    }
+    table.text(&["n"], "z", "tea again");
+    table.text(&["n"], "b", "coffee");
+    let made = |options: Value| {
+        let mut options = options;
+        options["order"] = json!("created");
+        table.search(options)
+    };
+    assert_eq!(keys(&table.search(json!({}))), ["b", "z", "a", "m"]);
+    assert_eq!(keys(&made(json!({}))), ["z", "m", "a", "b"]);
+    assert_eq!(keys(&made(json!({ "limit": 2, "offset": 1 }))), ["m", "a"]);
+    assert_eq!(keys(&made(json!({ "query": "tea" }))), ["m", "a", "z", "b"]);
+    let refused = table.ask(search(json!({ "order": "random" }))).unwrap_err();
+    assert_eq!(refused.code(), "invalid_argument");
+}
+
+#[test]
 fn equal_scores_are_ordered_by_last_update_then_namespace_then_key() {
     let table = Table::new();
     for (namespace, key) in [("b", "k"), ("a", "k2"), ("a", "k1")] {

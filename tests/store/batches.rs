@@ -125,6 +125,27 @@ fn the_last_put_of_a_key_wins_with_its_own_vector() {
 }
 
 #[test]
+fn a_put_that_is_written_over_is_embedded_only_if_something_searches_before() {
+    let table = Table::new();
+    let ops = json!([
+        put("k", "coffee"),
+        get("k"),
+        put("k", "tea"),
+        put("gone", "cocoa"),
+        delete("gone")
+    ]);
+    table.batch(ops).unwrap();
+    assert_eq!(table.embedder.texts(TextKind::Document), ["tea"]);
+    let table = Table::new();
+    let find = search(json!({ "query": "coffee" }));
+    let answers = table
+        .batch(json!([put("k", "coffee"), find, put("k", "tea")]))
+        .unwrap();
+    assert!(page(answers[1].clone()).items[0].score.unwrap() > 0.999);
+    assert_eq!(table.embedder.texts(TextKind::Document), ["coffee", "tea"]);
+}
+
+#[test]
 fn a_batch_embeds_in_one_call_for_documents_and_one_for_queries() {
     let table = Table::new();
     let find = |query: &str| search(json!({ "query": query }));

@@ -129,10 +129,7 @@ struct Server(Child);
 impl Server {
     fn start(binary: &Path, port: u16) -> Result<Self> {
         let mut command = std::process::Command::new(std::env::current_exe()?);
-        command
-            .arg(RUNNER)
-            .arg(binary)
-            .current_dir(paths::root());
+        command.arg(RUNNER).arg(binary).current_dir(paths::root());
         command
             .env("NO_HEADLESS", "1")
             .env("WASM_BINDGEN_TEST_ADDRESS", format!("127.0.0.1:{port}"));
