@@ -135,6 +135,8 @@ impl Server {
             .current_dir(paths::root());
         command
             .env("NO_HEADLESS", "1")
+            // For test crates that do not say where they run.
+            .env("WASM_BINDGEN_USE_BROWSER", "1")
             .env("WASM_BINDGEN_TEST_ADDRESS", format!("127.0.0.1:{port}"));
         let child = command.stdout(Stdio::null()).spawn()?;
         let mut server = Self(child);
