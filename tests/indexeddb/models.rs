@@ -9,7 +9,6 @@ const DATABASE: &str = "burrow-models";
 const MEGABYTE: usize = 1 << 20;
 
 async fn empty() -> ModelCache {
-    IndexedDb::destroy(DATABASE).await.unwrap_err();
     page::raw_delete(DATABASE).await;
     ModelCache::open().await.unwrap()
 }

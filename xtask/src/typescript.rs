@@ -14,9 +14,13 @@ pub fn build() -> Result<()> {
             "pkg/package.json",
             "pkg/package-lock.json",
             "pkg/tsconfig.json",
+            "pkg/build.mjs",
         ])?
         .path(wasm.join("burrow.d.ts"))?
-        .path(wasm.join("installer.d.ts"))?;
+        .path(wasm.join("installer.d.ts"))?
+        // Inlined as text, for hosts whose addresses lead nowhere.
+        .path(wasm.join("burrow_bg.wasm"))?
+        .path(wasm.join("burrow_relaxed_bg.wasm"))?;
     if stamp.fresh(&[paths::dist().join("index.js")]) {
         return Ok(());
     }

@@ -9,7 +9,10 @@
 //! | the work is done, `complete` fires    | `Ok`                            | everything      |
 //! | the work is done, `abort` fires       | the transaction's own reason    | nothing         |
 //! | the work fails                        | that failure, once it is undone | nothing         |
-//! | the caller's future is dropped        |                                 | nothing         |
+//! | the future is dropped amid the work   |                                 | nothing         |
+//!
+//! It never calls `commit()`: after that, Firefox and WebKit let a request fail without aborting the transaction, and
+//! `complete` fires over a write that is missing.
 //!
 //! The requests of one transaction are answered in the order they were made. [`results`] therefore listens to the
 //! last one only, which keeps a batch of thousands free of thousands of callbacks.
@@ -65,9 +68,6 @@ pub(super) async fn run<T>(
     let mut transaction = Transaction::begin(database, stores, mode)?;
     match work(&transaction).await {
         Ok(value) => {
-            // Saves a turn of the event loop; where it fails the transaction has ended or will end by itself.
-            #[allow(deprecated)]
-            let _ = transaction.inner.commit();
             transaction.end().await?;
             Ok(value)
         }
