@@ -93,6 +93,29 @@ fn an_item_shown_within_a_batch_has_the_times_it_will_be_stored_with() {
 }
 
 #[test]
+fn an_expiry_that_a_read_moved_is_seen_until_the_item_is_put_again() {
+    let table = Table::new();
+    table
+        .ask(json!({ "op": "put", "namespace": ["a"], "key": "k", "value": { "text": "x" }, "ttl": 1 }))
+        .unwrap();
+    table.clock.advance(1_000);
+    let look = json!({ "op": "get", "namespace": ["a"], "key": "k", "refreshTtl": false });
+    let answers = table
+        .batch(json!([look, get("k"), look, put("k", "y"), look]))
+        .unwrap();
+    let expiry = |at: usize| {
+        item(answers[at].clone())
+            .unwrap()
+            .expires_at
+            .map(|expiry| expiry - START)
+    };
+    assert_eq!(
+        [expiry(0), expiry(2), expiry(4)],
+        [Some(MINUTE), Some(MINUTE + 1_000), None]
+    );
+}
+
+#[test]
 fn the_last_put_of_a_key_wins_with_its_own_vector() {
     let table = Table::new();
     table.batch(json!([put("k", "coffee"), put("k", "tea")])).unwrap();

@@ -99,7 +99,7 @@ fn a_put_chooses_its_own_paths_or_none() {
 fn without_fields_the_whole_document_is_embedded() {
     let table = Table::with(Fake::words(), fields(&[]));
     table.put(&["a"], "k", json!({ "b": "tea", "a": 1 }));
-    assert_eq!(table.embedder.texts(TextKind::Document), [r#"{"a":1,"b":"tea"}"#]);
+    assert_eq!(table.embedder.texts(TextKind::Document), [r#"{"b":"tea","a":1}"#]);
 }
 
 #[test]
@@ -270,6 +270,43 @@ fn a_put_that_was_embedded_by_the_former_model_is_embedded_again() {
     });
     assert_eq!(next.texts(TextKind::Document), ["abc"]);
     assert_eq!(found(&table.store, "cba"), ["k"]);
+}
+
+#[test]
+fn a_query_that_was_embedded_by_the_former_model_is_embedded_again() {
+    let table = Table::new();
+    table.text(&["a"], "k", "abc");
+    let next = letters();
+    table.embedder.hold.set(true);
+    block_on(async {
+        let mut held = Box::pin(
+            table
+                .store
+                .execute(parse(search(json!({ "query": "cab" }))).unwrap()),
+        );
+        assert!(poll!(&mut held).is_pending());
+        table.store.reindex(to(&next)).await.unwrap();
+        table.embedder.release();
+        let found = page(held.await.unwrap());
+        assert_eq!(
+            (keys(&found), found.items[0].score.map(|score| score > 0.999)),
+            (vec!["k"], Some(true))
+        );
+    });
+    assert_eq!(next.texts(TextKind::Query), ["cab"]);
+}
+
+#[test]
+fn a_reindex_spends_nothing_on_what_has_expired() {
+    let table = Table::new();
+    table
+        .ask(json!({ "op": "put", "namespace": ["a"], "key": "old", "value": { "text": "abc" }, "ttl": 1 }))
+        .unwrap();
+    table.text(&["a"], "k", "xyz");
+    table.clock.advance(MINUTE);
+    let next = letters();
+    block_on(table.store.reindex(to(&next))).unwrap();
+    assert_eq!(next.texts(TextKind::Document), ["xyz"]);
 }
 
 #[test]
