@@ -70,11 +70,16 @@ impl TractEngine {
             )
             .with("output", output)
         })?;
-        Ok(Self {
-            plan,
-            inputs,
-            hidden_size,
-            vocabulary: model.vocabulary(),
+        let engine = Self { plan, inputs, hidden_size, vocabulary: model.vocabulary() };
+        engine.try_out()?;
+        Ok(engine)
+    }
+
+    /// Some graphs load and then fail on every text (tract cannot sum up token ids, as RoBERTa's positions want).
+    fn try_out(&self) -> Result<()> {
+        self.run_one(&[0, 0], Pooling::Cls).map(drop).map_err(|error| {
+            let cause = error.context().cause.clone().unwrap_or_else(|| error.to_string());
+            Error::model_load("tract loads this ONNX model but cannot run it").caused_by(cause)
         })
     }
 
@@ -162,6 +167,9 @@ fn plan(
 
 fn hidden_size(graph: &TypedModel) -> TractResult<Option<usize>> {
     let fact = graph.output_fact(0)?;
-    let hidden = fact.shape.last().and_then(|dim| usize::try_from(dim.to_i64().ok()?).ok());
+    let hidden = fact
+        .shape
+        .last()
+        .and_then(|dim| usize::try_from(dim.to_i64().ok()?).ok());
     Ok(hidden.filter(|hidden| *hidden > 0 && fact.rank() == 3 && fact.datum_type == f32::datum_type()))
 }
