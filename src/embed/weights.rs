@@ -104,6 +104,22 @@ impl Matrix {
         self.len() == 0
     }
 
+    /// As f32, where scales belong to columns, `columns` of them.
+    pub fn to_f32(&self, columns: usize) -> Vec<f32> {
+        match self {
+            Self::F32(values) => values.clone(),
+            Self::I8 { values, scale } => {
+                let rows = values.chunks_exact(columns);
+                rows.flat_map(|row| {
+                    row.iter()
+                        .zip(scale)
+                        .map(|(value, scale)| f32::from(*value) * scale)
+                })
+                .collect()
+            }
+        }
+    }
+
     fn check(&self, what: &str, elements: usize, scales: usize) -> Result<()> {
         if self.len() != elements {
             return Err(bad(what, "has the wrong number of elements")

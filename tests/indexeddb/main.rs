@@ -10,13 +10,19 @@ use std::rc::Rc;
 
 use async_trait::async_trait;
 use burrow::Result;
-use burrow::storage::Storage;
+use burrow::model::{IndexFields, ItemId, Key, Millis, Namespace};
 use burrow::storage::contract::Backend;
 use burrow::storage::indexeddb::{Durability, IndexedDb};
+use burrow::storage::{Put, Snapshot, Storage, TextVector, Write};
 
 wasm_bindgen_test::wasm_bindgen_test_configure!(run_in_browser);
 
+mod damage;
+mod format;
+mod models;
 mod page;
+mod tabs;
+mod transactions;
 
 /// A database name that no other case and no earlier run has.
 fn fresh_name() -> String {
@@ -30,7 +36,10 @@ struct Database {
 
 impl Database {
     fn new(durability: Durability) -> Self {
-        Self { name: fresh_name(), durability }
+        Self {
+            name: fresh_name(),
+            durability,
+        }
     }
 }
 
@@ -39,6 +48,49 @@ impl Backend for Database {
     async fn open(&self) -> Result<Rc<dyn Storage>> {
         Ok(Rc::new(IndexedDb::open(&self.name, self.durability).await?))
     }
+
+    /// The log forgets by length and by width; the two durabilities try one each.
+    fn overflow(&self) -> (usize, usize) {
+        match self.durability {
+            Durability::Relaxed => (260, 1),
+            Durability::Strict => (2, 1100),
+        }
+    }
+}
+
+fn id(key: &str) -> ItemId {
+    ItemId {
+        namespace: Namespace(vec!["test".to_owned()]),
+        key: Key(key.to_owned()),
+    }
+}
+
+/// A put of `{"text": text}` with one vector.
+fn put(key: &str, text: &str, now: Millis) -> Write {
+    Write::Put(Put {
+        id: id(key),
+        value: serde_json::json!({ "text": text }).to_string().into(),
+        now,
+        ttl: None,
+        expires_at: None,
+        index: IndexFields::Default,
+        pending: false,
+        vectors: vec![TextVector {
+            text: [1; 16],
+            vector: Rc::from([0.6, 0.8]),
+            truncated: false,
+        }],
+    })
+}
+
+async fn text_of(storage: &Rc<dyn Storage>, key: &str) -> Option<String> {
+    let record = storage.read(&[id(key)]).await.unwrap().remove(0)?;
+    let document: serde_json::Value = serde_json::from_str(&record.value).unwrap();
+    Some(document["text"].as_str().unwrap().to_owned())
+}
+
+fn code<T>(result: Result<T>) -> &'static str {
+    result.err().expect("an error").code()
 }
 
 burrow::storage_contract!(relaxed, async { Database::new(Durability::Relaxed) });

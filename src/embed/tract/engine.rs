@@ -70,7 +70,12 @@ impl TractEngine {
             )
             .with("output", output)
         })?;
-        let engine = Self { plan, inputs, hidden_size, vocabulary: model.vocabulary() };
+        let engine = Self {
+            plan,
+            inputs,
+            hidden_size,
+            vocabulary: model.vocabulary(),
+        };
         engine.try_out()?;
         Ok(engine)
     }

@@ -1,4 +1,7 @@
-//! Schema numbers.
+//! Which stores a database has, the steps that led there, and their numbers.
+//!
+//! A schema's version, the stores it expects and the steps to run are all derived from one table. A step, once
+//! released, is never edited: add another, and a row in docs/format.md.
 //!
 //! A schema number is `hundreds` and `steps`: 100, 101, … belong to one generation, 200 starts the next. A step within
 //! a generation only adds what older code of that generation can ignore, so that an application that is rolled back
@@ -6,6 +9,65 @@
 
 /// IndexedDB's version of a database.
 pub(super) type Version = u32;
+
+/// One step: what it leads to, and the stores that it adds. All stores have keys of their own (out of line).
+pub(super) struct Step {
+    pub(super) to: Version,
+    pub(super) adds: &'static [&'static str],
+}
+
+/// A kind of database.
+pub(super) struct Schema {
+    /// For messages.
+    pub(super) what: &'static str,
+    /// Ascending.
+    pub(super) steps: &'static [Step],
+}
+
+/// Sequence number, index state.
+pub(super) const META: &str = "meta";
+/// Entries: times, index options, vectors.
+pub(super) const ENTRIES: &str = "entries";
+/// Documents, as JSON text.
+pub(super) const DOCUMENTS: &str = "documents";
+/// The tail of the log of changes.
+pub(super) const CHANGES: &str = "changes";
+
+/// A store's database.
+pub(super) const STORE: Schema = Schema {
+    what: "store",
+    steps: &[Step {
+        to: 100,
+        adds: &[META, ENTRIES, DOCUMENTS, CHANGES],
+    }],
+};
+
+/// What is known of each model, complete or partial.
+pub(super) const MODELS: &str = "models";
+/// The bytes of models, in chunks.
+pub(super) const CHUNKS: &str = "chunks";
+
+/// The database of models, shared by all stores of an origin.
+pub(super) const MODEL_CACHE: Schema = Schema {
+    what: "model cache",
+    steps: &[Step {
+        to: 100,
+        adds: &[MODELS, CHUNKS],
+    }],
+};
+
+impl Schema {
+    /// The version that this code writes.
+    pub(super) fn version(&self) -> Version {
+        self.steps.last().map_or(0, |step| step.to)
+    }
+
+    /// See [`judge`].
+    pub(super) fn judge(&self, found: Version) -> Verdict {
+        let numbers: Vec<Version> = self.steps.iter().map(|step| step.to).collect();
+        judge(&numbers, found)
+    }
+}
 
 /// What to do with a database that was found at a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +84,9 @@ pub(super) enum Verdict {
 
 /// Judges a database at version `found` (0: just created) by the numbers of all steps, ascending.
 pub(super) fn judge(steps: &[Version], found: Version) -> Verdict {
-    let Some(&current) = steps.last() else { return Verdict::Foreign };
+    let Some(&current) = steps.last() else {
+        return Verdict::Foreign;
+    };
     match found {
         0 => Verdict::Upgrade,
         _ if found == current => Verdict::Open,
@@ -52,19 +116,43 @@ mod tests {
         let steps = [100, 101, 200, 201];
         let verdicts = [0, 100, 101, 200, 201, 202, 299, 300].map(|found| judge(&steps, found));
         use Verdict::*;
-        assert_eq!(verdicts, [Upgrade, Upgrade, Upgrade, Upgrade, Open, Open, Open, TooNew]);
+        assert_eq!(
+            verdicts,
+            [Upgrade, Upgrade, Upgrade, Upgrade, Open, Open, Open, TooNew]
+        );
     }
 
     #[test]
     fn a_number_that_no_release_wrote_is_foreign() {
-        assert_eq!([1, 99, 102, 150].map(|found| judge(&[100, 101, 200], found)), [Verdict::Foreign; 4]);
+        assert_eq!(
+            [1, 99, 102, 150].map(|found| judge(&[100, 101, 200], found)),
+            [Verdict::Foreign; 4]
+        );
+    }
+
+    #[test]
+    fn no_schema_has_a_gap() {
+        for schema in [STORE, MODEL_CACHE] {
+            let numbers: Vec<Version> = schema.steps.iter().map(|step| step.to).collect();
+            assert!(is_complete(&numbers), "{}: {numbers:?}", schema.what);
+            assert_eq!(Some(&schema.version()), numbers.last());
+        }
     }
 
     #[test]
     fn a_gap_in_the_steps_is_noticed() {
         assert!(is_complete(&[100]));
         assert!(is_complete(&[100, 101, 102, 200, 300, 301]));
-        for gap in [&[][..], &[1], &[101], &[100, 102], &[100, 201], &[100, 300], &[100, 100], &[200, 100]] {
+        for gap in [
+            &[][..],
+            &[1],
+            &[101],
+            &[100, 102],
+            &[100, 201],
+            &[100, 300],
+            &[100, 100],
+            &[200, 100],
+        ] {
             assert!(!is_complete(gap), "{gap:?}");
         }
     }

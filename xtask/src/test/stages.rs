@@ -248,7 +248,7 @@ fn vitest() -> Result<Counts> {
 }
 
 fn wasm() -> Result<Counts> {
-    wasm_test::run(&[])
+    wasm_test::run()
 }
 
 fn tarball() -> Result<Counts> {

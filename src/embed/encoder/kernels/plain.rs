@@ -105,7 +105,7 @@ pub(super) const ERF_NUMERATOR: [f32; 7] = [
     -2.101_024e-6,
     -5.692_506_4e-5,
     -7.349_906_3e-4,
-    -2.954_599_8e-3,
+    -2.954_6e-3,
     -1.609_603_3e-2,
 ];
 pub(super) const ERF_DENOMINATOR: [f32; 5] = [

@@ -183,9 +183,8 @@ pub(super) fn in_floats(layer: &mut LayerWeights) {
         ..
     } = layer;
     for linear in [q, k, v, attention_output, intermediate, output] {
-        if let Matrix::I8 { values, scale } = &linear.weight {
-            let values: Vec<_> = values.iter().map(|value| i16::from(*value)).collect();
-            linear.weight = Matrix::F32(floats(&values, &Scale::Columns(scale.clone()), linear.output));
+        if matches!(linear.weight, Matrix::I8 { .. }) {
+            linear.weight = Matrix::F32(linear.weight.to_f32(linear.output));
         }
     }
 }
