@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { Burrow, Embedder } from "burrow-memory";
+import { Burrow } from "burrow-memory";
 import { check } from "./scenario.mjs";
 
 const folder = join(process.argv[2], "bge-small-en-v1.5");
@@ -38,8 +38,4 @@ const { model: running } = await burrow.stats();
 check(running?.dims === 384, "the model's vectors have 384 numbers", running);
 await burrow.close();
 
-const embedder = await Embedder.load(embed);
-const [vector] = await embedder.embed(["hello"], { kind: "query" });
-check(Math.abs(Math.hypot(...vector) - 1) < 1e-5, "vectors have unit length", Math.hypot(...vector));
-await embedder.close?.();
 console.log(JSON.stringify({ engine: running.engine, phases: [...phases] }));
