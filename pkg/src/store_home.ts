@@ -35,7 +35,7 @@ export class StoreHome implements StoreService {
     this.config = config;
     const vectors = await this.load(config.embed, config.parallel, onProgress, custom, signal);
     try {
-      this.store = await this.openStore(config, vectors.handle, onProgress);
+      this.store = await this.openStore(config, vectors.handle, onProgress, signal);
       if (signal?.aborted === true) {
         await this.store.close();
         throw aborted(signal.reason);
@@ -126,9 +126,10 @@ export class StoreHome implements StoreService {
     config: StoreConfig,
     handle: EmbedderHandle | undefined,
     onProgress: OnProgress,
+    signal: AbortSignal | undefined,
   ): Promise<Store> {
     try {
-      const store = await Store.open(coreOptions(config), handle, asCore(onProgress));
+      const store = await Store.open(coreOptions(config), handle, asCore(onProgress), signal);
       this.storage = { kind: config.storage, durable: config.storage === "indexeddb" };
       return store;
     } catch (error) {
