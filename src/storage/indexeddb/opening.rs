@@ -224,11 +224,7 @@ fn on_blocked(teller: &Rc<Teller>) -> Callback {
     Closure::new(move |_| teller.give_up_after(BLOCKED_MS))
 }
 
-fn on_upgrade_needed(
-    request: &IdbOpenDbRequest,
-    teller: &Rc<Teller>,
-    upgrade: Option<Upgrade>,
-) -> Callback {
+fn on_upgrade_needed(request: &IdbOpenDbRequest, teller: &Rc<Teller>, upgrade: Option<Upgrade>) -> Callback {
     let (request, teller) = (request.clone(), teller.clone());
     Closure::new(move |event: IdbVersionChangeEvent| {
         teller.timer.take();
