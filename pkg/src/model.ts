@@ -75,9 +75,13 @@ export class Model {
     const starts = Array.from({ length: this.parallel - 1 }, async () => {
       const link = await Link.start(spawn());
       const service = link.service<EncoderService>("encoder");
-      await service.load(home.module, installed.pack);
-      const engine: Engine = { embed: (texts, kind) => service.embed(texts, kind), stop: () => link.stop() };
-      this.scheduler.add(engine);
+      try {
+        await service.load(home.module, installed.pack);
+      } catch (error) {
+        link.stop();
+        throw error;
+      }
+      this.scheduler.add({ embed: (texts, kind) => service.embed(texts, kind), stop: () => link.stop() });
     });
     await Promise.allSettled(starts);
   }
