@@ -2,6 +2,7 @@
  * A store where it lives: in a worker, or in the application's own thread. Puts model, storage and the core together,
  * and keeps what `stats()` must tell.
  */
+import { encodeJson } from "./document.js";
 import { startCore } from "./encoder.js";
 import { aborted, BurrowError, toBurrowError } from "./errors.js";
 import type { Host } from "./install.js";
@@ -31,6 +32,7 @@ export class StoreHome implements StoreService {
   constructor(private readonly host: Host) {}
 
   async open(config: StoreConfig, onProgress: OnProgress, custom?: CustomEmbed, signal?: AbortSignal): Promise<void> {
+    checkSweeping(config);
     await startCore(this.host.home.module);
     this.config = config;
     const vectors = await this.load(config.embed, config.parallel, onProgress, custom, signal);
@@ -160,13 +162,23 @@ export class StoreHome implements StoreService {
     const sweep = () => {
       this.store?.sweep().catch((error: unknown) => console.warn("burrow-memory: sweeping failed", error));
     };
-    // Longer intervals than a timer can hold would fire at once.
-    this.sweeping = setInterval(sweep, Math.min(minutes * 60_000, 2 ** 31 - 1));
+    // Longer intervals than a timer can hold would fire at once; a shorter one than a second gains nothing.
+    this.sweeping = setInterval(sweep, Math.max(1000, Math.min(minutes * 60_000, 2 ** 31 - 1)));
     (this.sweeping as { unref?: () => void }).unref?.();
   }
 }
 
 function nothing(): void {}
+
+/** A timer takes what is no number, or below 1, for "at once". */
+function checkSweeping({ ttl }: StoreConfig): void {
+  const minutes = ttl?.sweepIntervalMinutes;
+  if (minutes === undefined || minutes === null) return;
+  if (typeof minutes === "number" && Number.isFinite(minutes) && minutes > 0) return;
+  throw new BurrowError("invalid_argument", "ttl.sweepIntervalMinutes is minutes above 0, or null for never", {
+    details: { argument: "sweepIntervalMinutes" },
+  });
+}
 
 function asCore(onProgress: OnProgress): CoreProgress {
   return (phase, loaded, total) => onProgress({ phase: phase as ProgressEvent["phase"], loaded, total });
@@ -174,5 +186,10 @@ function asCore(onProgress: OnProgress): CoreProgress {
 
 function coreOptions({ name, storage, fields, dims, ttl, reindex }: StoreConfig): string {
   const { defaultTtl, refreshOnRead } = ttl ?? {};
-  return JSON.stringify({ name, storage, fields, dims, reindex, ttl: { defaultTtl, refreshOnRead } });
+  // Not `JSON.stringify`: of a `defaultTtl` that is NaN it would make "never".
+  return encodeJson(
+    { name, storage, fields, dims, reindex, ttl: { defaultTtl, refreshOnRead } },
+    "invalid_argument",
+    "options",
+  );
 }
