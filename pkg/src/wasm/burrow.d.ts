@@ -59,6 +59,8 @@ export class ModelCache {
 }
 
 export function resolveModel(sourceJson: string): string;
+/** Lower-case hex, where the host has no `crypto.subtle`. */
+export function sha256(bytes: Uint8Array): string;
 export function version(): string;
 
 export default function init(options: { module_or_path: WebAssembly.Module }): Promise<unknown>;
