@@ -57,7 +57,10 @@ export type Installed = {
   /** Why it is not kept, or not run by the encoder. */
   reason?: string;
   vouched?: { cosine: number; probes: number };
-} & ({ engine: "encoder"; encoder: LocalEncoder; pack: Uint8Array } | { engine: "tract"; installer: RunningInstaller });
+} & (
+  | { engine: "encoder"; encoder: LocalEncoder; pack: Uint8Array | undefined }
+  | { engine: "tract"; installer: RunningInstaller }
+);
 
 /** An installer and the way to end it. */
 export interface RunningInstaller {

@@ -25,7 +25,8 @@ interface Vectors {
 export class StoreHome implements StoreService {
   private store: Store | undefined;
   private vectors: Vectors | undefined;
-  private config: StoreConfig | undefined;
+  /** Of the options, what a reindex that does not say goes by. The others may hold a whole model. */
+  private defaults: { fields: string[] | undefined; parallel: number | undefined } | undefined;
   private storage: Stats["storage"] = { kind: "memory", durable: false };
   private sweeping: ReturnType<typeof setInterval> | undefined;
 
@@ -34,7 +35,7 @@ export class StoreHome implements StoreService {
   async open(config: StoreConfig, onProgress: OnProgress, custom?: CustomEmbed, signal?: AbortSignal): Promise<void> {
     checkSweeping(config);
     await startCore(this.host.home.module);
-    this.config = config;
+    this.defaults = { fields: config.fields, parallel: config.parallel };
     const vectors = await this.load(config.embed, config.parallel, onProgress, custom, signal);
     try {
       this.store = await this.openStore(config, vectors.handle, onProgress, signal);
@@ -66,8 +67,8 @@ export class StoreHome implements StoreService {
   ): Promise<void> {
     const store = this.opened();
     const { embed, parallel, ...asked } = change;
-    const options = { fields: asked.fields ?? this.config?.fields, dims: asked.dims };
-    const next = embed && (await this.load(embed, parallel ?? this.config?.parallel, onProgress, custom, signal));
+    const options = { fields: asked.fields ?? this.defaults?.fields, dims: asked.dims };
+    const next = embed && (await this.load(embed, parallel ?? this.defaults?.parallel, onProgress, custom, signal));
     try {
       const handle = (next ?? this.vectors)?.handle;
       await store.reindex(JSON.stringify(options), handle, asCore(onProgress), signal);
@@ -75,7 +76,7 @@ export class StoreHome implements StoreService {
       next?.close();
       throw error;
     }
-    if (this.config !== undefined && options.fields !== undefined) this.config.fields = options.fields;
+    if (this.defaults !== undefined) this.defaults.fields = options.fields;
     if (next === undefined) return;
     this.vectors?.retire();
     this.vectors = next;
