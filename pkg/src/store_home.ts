@@ -137,7 +137,8 @@ export class StoreHome implements StoreService {
       return store;
     } catch (error) {
       const failure = toBurrowError(error);
-      if (config.storage !== "indexeddb" || failure.code !== "storage_unavailable") throw failure;
+      const refused = failure.code === "storage_unavailable" && failure.details["opened"] === false;
+      if (config.storage !== "indexeddb" || !refused) throw failure;
       return this.openInMemory(config, handle, onProgress, failure.message);
     }
   }

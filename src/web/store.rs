@@ -88,7 +88,10 @@ impl Store {
             observer: observer(on_progress, signal.clone()),
         };
         let embedder = embedder.map(|handle| JsEmbedder::shared(handle, signal));
-        let storage = connect(&name, &storage).await?;
+        // A database that cannot be opened may be done without; one that opened and then failed holds what was written.
+        let storage = connect(&name, &storage)
+            .await
+            .map_err(|error| error.with("opened", false))?;
         let inner = store::Store::open(
             storage.clone(),
             as_core(embedder.as_ref()),
