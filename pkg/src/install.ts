@@ -136,8 +136,10 @@ class Install {
       const kept = await this.kept();
       if (kept !== undefined) return kept;
     } catch (error) {
-      if (toBurrowError(error).code !== "corrupted") throw error;
-      damaged = error;
+      const { code } = toBurrowError(error);
+      if (code !== "corrupted" && code !== "model_load") throw error;
+      // `model_load` is a pack of another version: no damage, and made again all the same.
+      if (code === "corrupted") damaged = error;
       await this.cache?.drop(this.spec.id);
     }
     try {
