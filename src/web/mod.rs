@@ -9,7 +9,7 @@
 //!
 //! | feature     | module      | exports                                      |
 //! |-------------|-------------|----------------------------------------------|
-//! | `web`       | `burrow`    | `Store`, `Encoder`, `ModelCache`, `resolveModel` |
+//! | `web`       | `burrow`    | `Store`, `Encoder`, `ModelCache`, `resolveModel`, `sha256` |
 //! | `web-tract` | `installer` | `Installer`                                  |
 
 #[cfg(feature = "web")]
