@@ -85,7 +85,7 @@ impl Embedder for JsEmbedder {
         };
         let signal = self.signal.borrow().clone();
         let answer = self.handle.embed(texts.to_vec(), name, signal).await;
-        embeddings(&answer.map_err(|thrown| from_js(&thrown, |message| Error::embedding(message)))?)
+        embeddings(&answer.map_err(|thrown| from_js(&thrown, Error::embedding))?)
     }
 }
 

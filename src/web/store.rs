@@ -178,7 +178,7 @@ async fn connect(name: &str, kind: &Kind) -> Result<Rc<dyn Storage>> {
 }
 
 fn as_core(embedder: Option<&Rc<JsEmbedder>>) -> Option<Rc<dyn Embedder>> {
-    embedder.map(|embedder| -> Rc<dyn Embedder> { embedder.clone() })
+    embedder.map(|embedder| Rc::clone(embedder) as Rc<dyn Embedder>)
 }
 
 #[allow(clippy::unnecessary_wraps)] // The shape that the options want.
