@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use js_sys::{Array, Float32Array, Reflect};
 use wasm_bindgen::prelude::*;
 
-use super::errors::from_js;
+use super::thrown::from_js;
 use crate::embed::{Embedder, Embedding, TextKind};
 use crate::{Error, Result};
 

@@ -29,4 +29,6 @@ mod observer;
 mod source;
 #[cfg(feature = "web")]
 mod store;
+#[cfg(feature = "web")]
+mod thrown;
 mod vectors;
