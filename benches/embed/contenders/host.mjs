@@ -1,0 +1,49 @@
+// One engine on a thread of its own: a Web Worker in a page, a child process in Node. It answers one call at a time.
+import { peak } from "../peak.mjs";
+import * as burrow from "./burrow.mjs";
+import * as ort from "./ort.mjs";
+import * as transformers from "./transformers.mjs";
+
+const ENGINES = { burrow, ort, transformers };
+let engine;
+
+async function read(url) {
+  const response = await fetch(url);
+  if (!response.ok) throw new Error(`${url} answered ${response.status}`);
+  return new Uint8Array(await response.arrayBuffer());
+}
+
+const CALLS = {
+  async load({ engine: name, ...options }) {
+    engine = await ENGINES[name].load({ ...options, read });
+    return engine.about;
+  },
+  /** Milliseconds of `repeats` runs of one input. */
+  async time({ input, repeats }) {
+    const start = performance.now();
+    for (let i = 0; i < repeats; i++) await engine.run(input);
+    return performance.now() - start;
+  },
+  async embed({ input }) {
+    return engine.vectors(await engine.run(input));
+  },
+  tokenize: ({ texts }) => texts.map(engine.tokenize),
+  peak: ({ relaxed }) => peak(relaxed),
+  wasmBytes: () => engine.wasmBytes(),
+  /** Of the whole process, where there is one to ask. */
+  resident: () => {
+    globalThis.gc?.();
+    return globalThis.process?.memoryUsage.rss();
+  },
+};
+
+async function answer({ id, call, argument }, reply) {
+  try {
+    reply({ id, value: await CALLS[call](argument ?? {}) });
+  } catch (error) {
+    reply({ id, error: String(error?.stack ?? error) });
+  }
+}
+
+if (globalThis.process?.send) process.on("message", (message) => answer(message, (reply) => process.send(reply)));
+else globalThis.onmessage = ({ data }) => answer(data, (reply) => globalThis.postMessage(reply));
