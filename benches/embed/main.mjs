@@ -60,7 +60,7 @@ async function speed(url, hosts) {
 
 async function hostsFor(url, chromium) {
   const hosts = [];
-  if (chromium) hosts.push({ name: "Chromium", run: chromium.run });
+  if (chromium) hosts.push({ name: "Chromium", run: (plan, tell) => chromium.run("matrix", plan, tell) });
   if (options.host === "chromium") return hosts;
   for (const relaxed of await nodeBuilds()) {
     hosts.push({ name: relaxed ? "Node, flag for relaxed SIMD" : "Node", run: (plan, tell) => runInNode(url, relaxed, plan, tell) });

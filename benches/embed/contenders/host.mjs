@@ -2,9 +2,10 @@
 import { peak } from "../peak.mjs";
 import * as burrow from "./burrow.mjs";
 import * as ort from "./ort.mjs";
+import * as tract from "./tract.mjs";
 import * as transformers from "./transformers.mjs";
 
-const ENGINES = { burrow, ort, transformers };
+const ENGINES = { burrow, ort, tract, transformers };
 let engine;
 
 async function read(url) {
@@ -25,7 +26,7 @@ const CALLS = {
     return performance.now() - start;
   },
   async embed({ input }) {
-    return engine.vectors(await engine.run(input));
+    return engine.vectors(await engine.run(input), input);
   },
   tokenize: ({ texts }) => texts.map(engine.tokenize),
   peak: ({ relaxed }) => peak(relaxed),

@@ -1,4 +1,5 @@
 // Chromium as a host: an engine is a worker of this page.
+import { quality } from "../../quality/quality.mjs";
 import { caller } from "../calls.mjs";
 import { runMatrix } from "../matrix.mjs";
 import { peak } from "../peak.mjs";
@@ -14,6 +15,8 @@ const host = {
     burrow: at("/pkg/wasm/burrow.js"),
     simd128: at("/pkg/wasm/burrow_bg.wasm"),
     relaxed: at("/pkg/wasm/burrow_relaxed_bg.wasm"),
+    installer: at("/pkg/wasm/installer.js"),
+    installerWasm: at("/pkg/wasm/installer_bg.wasm"),
     ort: at(`${ORT}ort.wasm.min.mjs`),
     ortFolder: at(ORT),
     transformers: at(`${TRANSFORMERS}dist/transformers.min.js`),
@@ -39,4 +42,7 @@ async function start() {
   return { call, stop: () => worker.terminate() };
 }
 
-globalThis.bench = (plan) => runMatrix(host, plan, (cell) => console.info(`cell ${JSON.stringify(cell)}`));
+const tell = (result) => console.info(`result ${JSON.stringify(result)}`);
+const CALLS = { matrix: runMatrix, quality };
+
+globalThis.bench = ({ call, plan }) => CALLS[call](host, plan, tell);
