@@ -1,30 +1,59 @@
 //! The encoder by itself.
 
+use js_sys::Uint8Array;
+use serde_json::json;
 use wasm_bindgen::prelude::*;
 
-use crate::{Error, Result};
+use super::vectors;
+use crate::Result;
+use crate::embed::encoder::{self, AlignedBytes, pack::Header};
+use crate::embed::sentence::SentenceEncoder;
 
-/// A model that embeds.
+/// A model that embeds, made from a pack.
 #[wasm_bindgen]
-pub struct Encoder {}
+pub struct Encoder {
+    inner: SentenceEncoder,
+    info: String,
+}
 
 #[wasm_bindgen]
 impl Encoder {
-    /// Reads a pack.
+    /// Reads a pack; a damaged one is `corrupted`. The bytes are copied once, to where the kernels read them.
     #[wasm_bindgen(constructor)]
-    pub fn new(pack: Vec<u8>) -> Result<Encoder> {
-        Err(Error::corrupted(format!("no pack reader yet for {} bytes", pack.len())))
+    pub fn new(pack: &Uint8Array) -> Result<Encoder> {
+        let mut bytes = AlignedBytes::zeroed(pack.length() as usize);
+        pack.copy_to(&mut bytes);
+        let engine = encoder::Encoder::from_pack(bytes)?;
+        let info = describe(engine.header());
+        Ok(Self { inner: encoder::assemble(engine)?, info })
     }
 
-    /// JSON.
+    /// What the model is, as JSON: `{fingerprint, precision, pooling, dims, maxTokens, layers, vocabulary}`.
     pub fn info(&self) -> String {
-        String::new()
+        self.info.clone()
     }
 
-    /// Vectors.
+    /// Embeds texts of a kind, `"query"` or `"document"`.
     pub fn embed(&self, texts: Vec<String>, kind: &str) -> Result<JsValue> {
-        super::vectors::kind(kind)?;
-        let _ = texts;
-        Ok(super::vectors::to_js(&[]))
+        Ok(vectors::to_js(&self.inner.embed(&texts, vectors::kind(kind)?)?))
     }
+
+    /// The token ids of a text of a kind.
+    pub fn tokenize(&self, text: &str, kind: &str) -> Result<Vec<u32>> {
+        Ok(self.inner.tokenize(text, vectors::kind(kind)?).ids)
+    }
+}
+
+fn describe(header: &Header) -> String {
+    let (config, model) = (&header.config, &header.model);
+    json!({
+        "fingerprint": model.fingerprint,
+        "precision": header.precision,
+        "pooling": model.pooling,
+        "dims": config.hidden,
+        "maxTokens": model.max_tokens,
+        "layers": config.layers,
+        "vocabulary": config.vocab,
+    })
+    .to_string()
 }

@@ -44,7 +44,11 @@ use crate::embed::tokenizer::WordPiece;
 
 /// Everything a pack holds, put together: texts in, vectors out.
 pub fn open(bytes: impl Into<AlignedBytes>) -> Result<SentenceEncoder> {
-    let encoder = Encoder::from_pack(bytes)?;
+    assemble(Encoder::from_pack(bytes)?)
+}
+
+/// An encoder and the tokenizer that its pack holds, put together.
+pub fn assemble(encoder: Encoder) -> Result<SentenceEncoder> {
     let info = encoder.header().model.clone();
     let vocabulary = encoder.pack().vocabulary()?.map(str::to_owned).collect();
     let prefixes = info.prefixes();

@@ -13,9 +13,11 @@
 //! This folder is the only user of `tract_onnx`.
 
 mod engine;
+mod installation;
 mod matcher;
 mod model;
 
 pub use engine::TractEngine;
+pub use installation::{Compiled, Installation, PROBES};
 pub use matcher::{Unrecognised, extract};
 pub use model::OnnxModel;
