@@ -6,10 +6,10 @@ import { parseArgs } from "node:util";
 import { startChromium } from "./chromium.mjs";
 import { coldStarts } from "./cold.mjs";
 import { memoryUse } from "./memory.mjs";
-import { MODELS, packName, PRECISIONS } from "./models.mjs";
+import { MODELS, PRECISIONS, packName } from "./models.mjs";
 import { nodeBuilds, runInNode } from "./node.mjs";
 import { ROOT, serve } from "./server.mjs";
-import { printReport, printCell, printHead } from "./table.mjs";
+import { printCell, printHead, printReport } from "./table.mjs";
 import { makeInput, readCorpus } from "./texts.mjs";
 
 const { values: options, positionals } = parseArgs({
@@ -43,7 +43,7 @@ async function makeInputs(model) {
   );
 }
 
-async function speed(url, hosts) {
+async function speed(hosts) {
   const results = [];
   const tell = (cell) => options.json || printCell(cell);
   for (const model of options.model) {
@@ -63,7 +63,10 @@ async function hostsFor(url, chromium) {
   if (chromium) hosts.push({ name: "Chromium", run: (plan, tell) => chromium.run("matrix", plan, tell) });
   if (options.host === "chromium") return hosts;
   for (const relaxed of await nodeBuilds()) {
-    hosts.push({ name: relaxed ? "Node, flag for relaxed SIMD" : "Node", run: (plan, tell) => runInNode(url, relaxed, plan, tell) });
+    hosts.push({
+      name: relaxed ? "Node, flag for relaxed SIMD" : "Node",
+      run: (plan, tell) => runInNode(url, relaxed, plan, tell),
+    });
   }
   return hosts;
 }
@@ -73,7 +76,7 @@ async function main() {
   const chromium = options.host === "node" ? undefined : await startChromium(server.url);
   try {
     const report = { rounds, speed: [], cold: [], memory: [] };
-    if (parts.includes("speed")) report.speed = await speed(server.url, await hostsFor(server.url, chromium));
+    if (parts.includes("speed")) report.speed = await speed(await hostsFor(server.url, chromium));
     if (parts.includes("cold") && chromium) report.cold = await coldStarts(server.url, options.quick ? 3 : 9);
     if (parts.includes("memory")) report.memory = await memoryUse(server.url, chromium !== undefined);
     if (options.json) console.log(JSON.stringify(report));

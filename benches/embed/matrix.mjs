@@ -56,7 +56,8 @@ async function agree(engines, input, precision) {
   const cosines = {};
   for (const [name, vector] of vectors) {
     cosines[name] = cosine(vector, vectors.get("ort"));
-    if (!(cosines[name] >= SAME[precision])) throw new Error(`${name} and ONNX Runtime differ: cosine ${cosines[name]}`);
+    if (!(cosines[name] >= SAME[precision]))
+      throw new Error(`${name} and ONNX Runtime differ: cosine ${cosines[name]}`);
   }
   return cosines;
 }

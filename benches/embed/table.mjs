@@ -11,7 +11,9 @@ const WIDTH = 15;
 
 export function printHead(host, model, precision) {
   console.log(`\n${model} ${precision}, ${host}`);
-  console.log(`${"tokens".padStart(6)} ${"batch".padStart(5)}${COLUMNS.map(([title]) => title.padStart(WIDTH)).join("")}  rounds`);
+  console.log(
+    `${"tokens".padStart(6)} ${"batch".padStart(5)}${COLUMNS.map(([title]) => title.padStart(WIDTH)).join("")}  rounds`,
+  );
 }
 
 export function printCell({ tokens, batch, ratios, rounds, peak }) {
@@ -30,7 +32,9 @@ export function printReport({ speed, cold, memory }) {
   if (cold.length > 0) {
     console.log("\nCold start: page load to first vector, model kept by the engine's own cache");
     for (const row of cold) {
-      console.log(`  ${row.model} ${row.precision}: Burrow ${percent(row.ratio)} of transformers.js (median of ${row.visits} pairs of visits)`);
+      console.log(
+        `  ${row.model} ${row.precision}: Burrow ${percent(row.ratio)} of transformers.js (median of ${row.visits} pairs of visits)`,
+      );
     }
   }
   if (memory.length > 0) {
@@ -45,8 +49,12 @@ export function printReport({ speed, cold, memory }) {
 
 function printVersions(speed) {
   console.log("\nVersions");
-  for (const { host, about } of speed.filter(({ host }, at) => speed.findIndex((other) => other.host === host) === at)) {
-    const engines = Object.entries(about).map(([name, { version, build, engine }]) => `${name} ${version ?? ""}${engine ? ` (${engine})` : ""}`);
+  for (const { host, about } of speed.filter(
+    ({ host }, at) => speed.findIndex((other) => other.host === host) === at,
+  )) {
+    const engines = Object.entries(about).map(
+      ([name, { version, engine }]) => `${name} ${version ?? ""}${engine ? ` (${engine})` : ""}`,
+    );
     console.log(`  ${host}: ${engines.join(", ")}`);
   }
 }

@@ -38,7 +38,7 @@ async function main() {
       if (!options.json) console.log(`\n${`${model}, ${MODELS[model].corpus}`.padEnd(44)}${titles.join("")}`);
       results.push(await chromium.run("quality", { model, corpus }, (row) => options.json || printRow(row)));
     }
-    if (options.json) console.log(JSON.stringify(results));
+    if (options.json) console.log(JSON.stringify({ results }));
   } finally {
     await chromium.close();
     await server.close();

@@ -45,8 +45,15 @@ async function agreement(host, model, texts, reference) {
   const step = Math.floor(texts.length / VOUCHED);
   const chosen = Array.from({ length: VOUCHED }, (_, i) => i * step);
   const options = { engine: "tract", code: host.code, model, models: host.models };
-  const vectors = await embedAll(host, { options }, chosen.map((i) => texts[i]));
-  const { cosineMin, cosineMedian } = compare(vectors, chosen.map((i) => reference[i]));
+  const vectors = await embedAll(
+    host,
+    { options },
+    chosen.map((i) => texts[i]),
+  );
+  const { cosineMin, cosineMedian } = compare(
+    vectors,
+    chosen.map((i) => reference[i]),
+  );
   return { name: `f32 encoder against tract, ${VOUCHED} texts`, cosineMin, cosineMedian };
 }
 

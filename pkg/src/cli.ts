@@ -10,10 +10,10 @@ import { writeFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { parseArgs } from "node:util";
 
-import { find, type Found } from "./cli_source.js";
+import { type Found, find } from "./cli_source.js";
 import { startCore } from "./encoder.js";
 import { BurrowError, toBurrowError } from "./errors.js";
-import { install, type Installed } from "./install.js";
+import { type Installed, install } from "./install.js";
 import "./node.js";
 import type { ModelSource, Preset, ProgressEvent } from "./types.js";
 import { loadModules } from "./wasm.js";
@@ -67,7 +67,8 @@ function settings(options: Options): ModelSource {
   if (options.pooling !== undefined) source.pooling = oneOf("pooling", options.pooling, ["cls", "mean"]);
   if (options["query-prefix"] !== undefined) source.queryPrefix = options["query-prefix"];
   if (options["document-prefix"] !== undefined) source.documentPrefix = options["document-prefix"];
-  if (options.lowercase !== undefined) source.lowercase = oneOf("lowercase", options.lowercase, ["yes", "no"]) === "yes";
+  if (options.lowercase !== undefined)
+    source.lowercase = oneOf("lowercase", options.lowercase, ["yes", "no"]) === "yes";
   if (options["max-tokens"] !== undefined) source.maxTokens = Number(options["max-tokens"]);
   return source;
 }
@@ -97,7 +98,8 @@ async function make(source: ModelSource, found: Found, onProgress: (event: Progr
 }
 
 async function pack([given, ...rest]: string[], options: Options): Promise<void> {
-  if (given === undefined || rest.length > 0) throw new BurrowError("invalid_argument", `one SOURCE is needed\n\n${USAGE}`);
+  if (given === undefined || rest.length > 0)
+    throw new BurrowError("invalid_argument", `one SOURCE is needed\n\n${USAGE}`);
   const tell = progress();
   const source = settings(options);
   if (options.sha256 !== undefined) source.sha256 = options.sha256;
@@ -118,16 +120,23 @@ async function pack([given, ...rest]: string[], options: Options): Promise<void>
 function report(file: string, installed: Installed & { engine: "encoder" }, preset: string | undefined): void {
   const { info, pack, vouched } = installed;
   const hash = createHash("sha256").update(pack).digest("hex");
-  console.log(`${basename(file)}: ${(pack.length / 1e6).toFixed(1)} MB, ${info.precision}, ${info.dims} dimensions, sha256 ${hash}`);
-  console.log(`settings: ${preset === undefined ? "as given" : `of the preset ${preset}`}; fingerprint ${info.fingerprint}`);
-  if (vouched !== undefined) console.log(`agrees with tract on ${vouched.probes} probe texts, least cosine ${vouched.cosine.toFixed(5)}`);
+  console.log(
+    `${basename(file)}: ${(pack.length / 1e6).toFixed(1)} MB, ${info.precision}, ${info.dims} dimensions, sha256 ${hash}`,
+  );
+  console.log(
+    `settings: ${preset === undefined ? "as given" : `of the preset ${preset}`}; fingerprint ${info.fingerprint}`,
+  );
+  if (vouched !== undefined)
+    console.log(`agrees with tract on ${vouched.probes} probe texts, least cosine ${vouched.cosine.toFixed(5)}`);
 }
 
 async function main(): Promise<void> {
   const [command, ...rest] = process.argv.slice(2);
   const { values, positionals } = parse(rest);
-  if (command === undefined || command === "--help" || command === "-h" || values.help === true) return void console.log(USAGE);
-  if (command !== "pack") throw new BurrowError("invalid_argument", `there is no command ${JSON.stringify(command)}\n\n${USAGE}`);
+  if (command === undefined || command === "--help" || command === "-h" || values.help === true)
+    return void console.log(USAGE);
+  if (command !== "pack")
+    throw new BurrowError("invalid_argument", `there is no command ${JSON.stringify(command)}\n\n${USAGE}`);
   await pack(positionals, values);
 }
 

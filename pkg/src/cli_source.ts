@@ -56,7 +56,8 @@ function atUrl(source: { url: string } | { preset: Preset }, preset: Preset | un
 async function inFolder(folder: string): Promise<Places> {
   for (const file of MODEL_FILES) {
     const model = join(folder, file);
-    if (await isFile(model)) return { name: basename(resolve(folder)), model, tokenizer: join(folder, "tokenizer.json") };
+    if (await isFile(model))
+      return { name: basename(resolve(folder)), model, tokenizer: join(folder, "tokenizer.json") };
   }
   throw new BurrowError("model_load", `${folder} has none of ${MODEL_FILES.join(", ")}`);
 }
@@ -70,7 +71,9 @@ async function besideFile(model: string): Promise<Places> {
 /** A file called `model.onnx` says nothing; its folder does. */
 function nameOf(path: string): string {
   const name = basename(path, extname(path));
-  const folder = path.split("/").findLast((part, at, all) => at < all.length - 1 && !["onnx", "main", "resolve", ""].includes(part));
+  const folder = path
+    .split("/")
+    .findLast((part, at, all) => at < all.length - 1 && !["onnx", "main", "resolve", ""].includes(part));
   return name.startsWith("model") && folder !== undefined ? folder : name;
 }
 

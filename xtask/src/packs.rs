@@ -36,6 +36,13 @@ pub const ALL: &[Wanted] = &[
     wanted("bge-small-zh-v1.5", "int8", "int8"),
 ];
 
+/// What the tests of the package need.
+pub const TESTS: &[Wanted] = &[
+    wanted("bge-small-zh-v1.5", "f32", "f32"),
+    wanted("bge-small-zh-v1.5", "int8", "f32"),
+    wanted("bge-small-en-v1.5", "int8", "f32"),
+];
+
 impl Wanted {
     /// Where it is kept.
     pub fn path(&self) -> Result<PathBuf> {

@@ -9,7 +9,8 @@ export async function load({ code, build, pack, read }) {
   const { dims } = JSON.parse(encoder.info());
   return {
     run: ({ texts }) => encoder.embed(texts, "document"),
-    vectors: ({ vectors }) => Array.from({ length: vectors.length / dims }, (_, i) => vectors.slice(i * dims, (i + 1) * dims)),
+    vectors: ({ vectors }) =>
+      Array.from({ length: vectors.length / dims }, (_, i) => vectors.slice(i * dims, (i + 1) * dims)),
     wasmBytes: () => exports.memory.buffer.byteLength,
     tokenize: (text) => Array.from(encoder.tokenize(text, "document")),
     about: { version: burrow.version(), build },
