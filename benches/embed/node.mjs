@@ -22,6 +22,7 @@ export function nodeHost(url, relaxed) {
       relaxed: `${url}/pkg/wasm/burrow_relaxed_bg.wasm`,
       ort: pathToFileURL(require.resolve("onnxruntime-web").replace(/\.js$/, ".mjs")).href,
       transformers: import.meta.resolve("@huggingface/transformers"),
+      transformersCache: join(ROOT, "target/transformers"),
     },
     models: `${url}/models`,
     hub: `${url}/hub/`,

@@ -9,7 +9,8 @@ export async function load({ code, model, dtype, hub }) {
   env.remoteHost = hub;
   env.allowLocalModels = false;
   env.useBrowserCache = false;
-  env.useFSCache = false;
+  // The native library reads a file, so in Node the model goes through the cache on disk, as it does by default.
+  if (code.transformersCache) env.cacheDir = code.transformersCache;
   const options = { dtype };
   if (code.transformersWasm) {
     env.backends.onnx.wasm.wasmPaths = code.transformersWasm;
