@@ -22,14 +22,14 @@ macro_rules! errors {
     ($($(#[$doc:meta])* $variant:ident $constructor:ident $code:literal;)*) => {
         /// A failure with a stable code.
         #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-        pub enum Error { $($(#[$doc])* #[error("{}", .0.message)] $variant(Context),)* }
+        pub enum Error { $($(#[$doc])* #[error("{}", .0.message)] $variant(Box<Context>),)* }
 
         impl Error {
             /// All codes, in the order of the table.
             pub const CODES: &'static [&'static str] = &[$($code),*];
 
             $($(#[$doc])* pub fn $constructor(message: impl Into<String>) -> Self {
-                Self::$variant(Context { message: message.into(), ..Context::default() })
+                Self::$variant(Box::new(Context { message: message.into(), ..Context::default() }))
             })*
 
             /// The stable code, as `BurrowError.code` shows it.

@@ -19,9 +19,17 @@ fn encoder(preset: &Preset, file: &str) -> SentenceEncoder {
     assert_eq!(engine.hidden_size(), preset.dims);
     let tokenizer = model_file(preset.name, "tokenizer.json");
     let tokenizer = WordPiece::from_tokenizer_json(&tokenizer, Some(preset.lowercase)).unwrap();
-    let prefixes =
-        Prefixes { query: preset.query_prefix.to_owned(), document: preset.document_prefix.to_owned() };
-    SentenceEncoder::new(tokenizer, Box::new(engine), preset.pooling, prefixes, preset.max_tokens)
+    let prefixes = Prefixes {
+        query: preset.query_prefix.to_owned(),
+        document: preset.document_prefix.to_owned(),
+    };
+    SentenceEncoder::new(
+        tokenizer,
+        Box::new(engine),
+        preset.pooling,
+        prefixes,
+        preset.max_tokens,
+    )
 }
 
 /// The cosine of each of the 40 texts to a reference.
@@ -34,7 +42,9 @@ fn cosines(model: &str, file: &str, reference: &str) -> Vec<(String, f64)> {
     let reference = vectors(model, reference, preset.dims);
     assert_eq!(reference.len(), 40);
     let pairs = texts.into_iter().zip(embedded.iter().zip(&reference));
-    pairs.map(|(text, (ours, theirs))| (text.name, cosine(&ours.vector, theirs))).collect()
+    pairs
+        .map(|(text, (ours, theirs))| (text.name, cosine(&ours.vector, theirs)))
+        .collect()
 }
 
 fn at_least(least: f64, cosines: &[(String, f64)]) {
@@ -56,7 +66,9 @@ fn int8_is_as_near_to_f32_as_the_reference_is(model: &str) {
     let (f32, int8) = (vectors(model, "f32", dims), vectors(model, "int8", dims));
     let theirs = || f32.iter().zip(&int8).map(|(a, b)| cosine(a, b));
     let ours = cosines(model, "model_quantized.onnx", "f32");
-    for ((name, cosine), theirs) in ours.iter().zip(theirs()) { println!("{model} {name} {cosine:.4} {theirs:.4}"); }
+    for ((name, cosine), theirs) in ours.iter().zip(theirs()) {
+        println!("{model} {name} {cosine:.4} {theirs:.4}");
+    }
     let (our_mean, their_mean) = (mean(ours.iter().map(|(_, cosine)| *cosine)), mean(theirs()));
     println!("{model} {our_mean} {their_mean}");
     assert!(our_mean >= their_mean - 0.001, "{our_mean} against {their_mean}");
@@ -108,7 +120,8 @@ fn the_chinese_model_ranks_the_seeds_memories() {
 fn a_truncated_or_foreign_file_is_a_coded_error() {
     let whole = model_file("bge-small-zh-v1.5", "model_quantized.onnx");
     for length in [0, 1, 100, 10_000, whole.len() / 2, whole.len() - 1] {
-        let error = OnnxModel::parse(&whole[..length]).and_then(|model| TractEngine::load(&model).map(|_| ()));
+        let error =
+            OnnxModel::parse(&whole[..length]).and_then(|model| TractEngine::load(&model).map(|_| ()));
         assert_eq!(error.unwrap_err().code(), "model_load", "{length} bytes");
     }
     let page = b"<!doctype html><html><body>Not found</body></html>";

@@ -1,4 +1,5 @@
 //! Token ids against Python `tokenizers`, on the real tokenizer files.
+#![cfg(not(target_arch = "wasm32"))]
 
 mod common;
 

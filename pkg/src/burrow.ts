@@ -149,7 +149,9 @@ export class Burrow {
    *
    * @throws {@link BurrowError} as the failing operation would, with `details.position`.
    */
-  async batch<const O extends readonly Operation[]>(operations: O): Promise<{ -readonly [I in keyof O]: OperationResult<O[I]> }> {
+  async batch<const O extends readonly Operation[]>(
+    operations: O,
+  ): Promise<{ -readonly [I in keyof O]: OperationResult<O[I]> }> {
     this.assertOpen();
     const raw = JSON.parse(await this.service.batch(encodeOperations(operations))) as unknown[];
     const results = operations.map((operation, position) => reviveResult(operation, raw[position]));
@@ -204,7 +206,7 @@ function storageOf(wanted: OpenOptions["storage"]): StoreConfig["storage"] {
     throw new BurrowError("invalid_argument", `storage is "indexeddb" or "memory", not ${JSON.stringify(wanted)}`);
   }
   if (wanted === "indexeddb" && !there) {
-    throw new BurrowError("storage_unavailable", "There is no IndexedDB here; use storage: \"memory\"");
+    throw new BurrowError("storage_unavailable", 'There is no IndexedDB here; use storage: "memory"');
   }
   return wanted;
 }

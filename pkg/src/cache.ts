@@ -3,7 +3,7 @@
  * IndexedDB, or no room, a model is simply fetched again, and `stats()` says that it is not kept.
  */
 import type { PartialFile, PartialMeta } from "./download.js";
-import { BurrowError } from "./errors.js";
+import type { BurrowError } from "./errors.js";
 import { ModelCache } from "./wasm/burrow.js";
 
 /** What is written beside a kept model. */

@@ -86,6 +86,10 @@ export async function compileInstaller(source: WebAssembly.Module | string): Pro
   } catch (error) {
     const installed = source.replace(/\/node_modules\/\.vite\/.*?\/wasm\//, "/node_modules/burrow-memory/dist/wasm/");
     if (installed !== source) return compileUrl(new URL(installed));
-    throw toBurrowError(error, "model_load", "The installer's WebAssembly cannot be loaded; give its URL as `wasm.installer`");
+    throw toBurrowError(
+      error,
+      "model_load",
+      "The installer's WebAssembly cannot be loaded; give its URL as `wasm.installer`",
+    );
   }
 }

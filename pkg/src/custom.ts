@@ -66,9 +66,7 @@ export function customEmbed(embed: Embed): CustomEmbed | undefined {
 
 function langchain(embeddings: Embeddings): EmbedFunction {
   return async (texts, { kind }) =>
-    kind === "query"
-      ? Promise.all(texts.map((text) => embeddings.embedQuery(text)))
-      : embeddings.embedDocuments(texts);
+    kind === "query" ? Promise.all(texts.map((text) => embeddings.embedQuery(text))) : embeddings.embedDocuments(texts);
 }
 
 function check(vectors: ArrayLike<number>[], count: number): Float32Array[] {

@@ -67,7 +67,9 @@ class Encoder {
 
   private object(value: object): string {
     if (!isPlain(value)) this.refuse(kindOf(value));
-    const symbol = Object.getOwnPropertySymbols(value).find((s) => Object.prototype.propertyIsEnumerable.call(value, s));
+    const symbol = Object.getOwnPropertySymbols(value).find((s) =>
+      Object.prototype.propertyIsEnumerable.call(value, s),
+    );
     if (symbol !== undefined) this.refuse("a symbol as a field name");
     const parts: string[] = [];
     for (const name of Object.keys(value)) {

@@ -40,7 +40,11 @@ const CHUNK = 4 << 20;
 /** How often one call picks up a connection that broke. */
 const RESUMES = 3;
 
-function failed(url: string, what: string, more: { details?: Record<string, unknown>; cause?: unknown } = {}): BurrowError {
+function failed(
+  url: string,
+  what: string,
+  more: { details?: Record<string, unknown>; cause?: unknown } = {},
+): BurrowError {
   return new BurrowError("model_load", `${url} ${what}`, { ...more, details: { url, ...more.details } });
 }
 
@@ -71,7 +75,11 @@ class Download {
         if (!(error instanceof Interrupted)) throw error;
         if (this.options.signal?.aborted === true) throw aborted(this.options.signal.reason);
         const hopeless = !this.ranges || this.offset === before || resumes === RESUMES;
-        if (hopeless) throw failed(this.url, `broke off after ${this.offset} bytes`, { details: { received: this.offset }, cause: error.cause });
+        if (hopeless)
+          throw failed(this.url, `broke off after ${this.offset} bytes`, {
+            details: { received: this.offset },
+            cause: error.cause,
+          });
       }
     }
   }
@@ -99,7 +107,8 @@ class Download {
   private async fetchRest(): Promise<void> {
     const response = await this.request();
     this.checkStatus(response);
-    if (this.offset > 0 && response.status !== 206) throw failed(this.url, "changed, or does not answer ranges any more", { details: { restart: true } });
+    if (this.offset > 0 && response.status !== 206)
+      throw failed(this.url, "changed, or does not answer ranges any more", { details: { restart: true } });
     this.learn(response);
     await this.stream(response);
   }
@@ -122,11 +131,15 @@ class Download {
 
   private checkStatus(response: Response): void {
     const { status } = response;
-    if (status === 416 && this.offset > 0) throw failed(this.url, "is another file now", { details: { restart: true } });
-    if (!response.ok) throw failed(this.url, `answered ${status} ${response.statusText}`.trim(), { details: { status } });
+    if (status === 416 && this.offset > 0)
+      throw failed(this.url, "is another file now", { details: { restart: true } });
+    if (!response.ok)
+      throw failed(this.url, `answered ${status} ${response.statusText}`.trim(), { details: { status } });
     const type = response.headers.get("content-type") ?? "";
     if (/^text\/html/i.test(type)) {
-      throw failed(this.url, "answered with an HTML page instead of the file", { details: { status, contentType: type } });
+      throw failed(this.url, "answered with an HTML page instead of the file", {
+        details: { status, contentType: type },
+      });
     }
   }
 

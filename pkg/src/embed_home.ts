@@ -12,7 +12,12 @@ export class EmbedHome implements EmbedService {
 
   constructor(private readonly host: Host) {}
 
-  async load(source: ModelSource, options: { parallel?: number }, onProgress: OnProgress, signal?: AbortSignal): Promise<ModelInfo> {
+  async load(
+    source: ModelSource,
+    options: { parallel?: number },
+    onProgress: OnProgress,
+    signal?: AbortSignal,
+  ): Promise<ModelInfo> {
     await startCore(this.host.home.module);
     this.model = await Model.load(source, this.host, options, onProgress, signal);
     return this.model.info;
@@ -21,7 +26,10 @@ export class EmbedHome implements EmbedService {
   async embed(texts: string[], kind: TextKind, signal?: AbortSignal): Promise<Embedded> {
     if (this.model === undefined) throw new BurrowError("closed", "The embedder is closed");
     const embedded = await this.model.embed(texts, kind, signal);
-    return moved(embedded, embedded.vectors.map((vector) => vector.buffer));
+    return moved(
+      embedded,
+      embedded.vectors.map((vector) => vector.buffer),
+    );
   }
 
   async stats(): Promise<Stats["model"]> {

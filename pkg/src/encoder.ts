@@ -20,7 +20,10 @@ export function split(flat: { vectors: Float32Array; truncated: Uint8Array }, co
   const dims = count === 0 ? 0 : flat.vectors.length / count;
   const vectors = Array.from({ length: count }, (_, i) => flat.vectors.slice(i * dims, (i + 1) * dims));
   const embedded = { vectors, truncated: Array.from(flat.truncated, (flag) => flag !== 0) };
-  return moved(embedded, vectors.map((vector) => vector.buffer));
+  return moved(
+    embedded,
+    vectors.map((vector) => vector.buffer),
+  );
 }
 
 /** An encoder in this thread. */

@@ -39,13 +39,15 @@ function here(home: HomeConfig, worker: Stats["worker"]): Home {
 /** The core's errors as the class that applications know; across a worker's border that happens by itself. */
 function coded<S extends object>(service: S): S {
   return new Proxy(service, {
-    get: (target, method) => async (...args: unknown[]) => {
-      try {
-        return await (Reflect.get(target, method) as (...args: unknown[]) => unknown).apply(target, args);
-      } catch (error) {
-        throw toBurrowError(error);
-      }
-    },
+    get:
+      (target, method) =>
+      async (...args: unknown[]) => {
+        try {
+          return await (Reflect.get(target, method) as (...args: unknown[]) => unknown).apply(target, args);
+        } catch (error) {
+          throw toBurrowError(error);
+        }
+      },
   });
 }
 

@@ -14,7 +14,7 @@
  * The installer lives in a worker of its own that is dropped when the pack is made: its memory goes back with it.
  * A kept pack that turns out damaged is dropped and installed anew; when that fails too, the error is `corrupted`.
  */
-import { openCache, type Cache, type CachedMeta } from "./cache.js";
+import { type Cache, type CachedMeta, openCache } from "./cache.js";
 import { download, type PartialFile } from "./download.js";
 import { LocalEncoder } from "./encoder.js";
 import { BurrowError, throwIfAborted, toBurrowError } from "./errors.js";
@@ -183,7 +183,8 @@ class Install {
   }
 
   private async keep(installed: Installed, pack: Uint8Array, meta: CachedMeta): Promise<Installed> {
-    const refused = this.cache === undefined ? "there is no IndexedDB here" : await this.cache.put(this.spec.id, pack, meta);
+    const refused =
+      this.cache === undefined ? "there is no IndexedDB here" : await this.cache.put(this.spec.id, pack, meta);
     if (refused === undefined) return { ...installed, cached: true };
     return { ...installed, reason: `not kept on this device: ${toBurrowError(refused).message}` };
   }
@@ -276,7 +277,11 @@ class Install {
     return new Uint8Array(await new Blob(parts as BlobPart[]).arrayBuffer());
   }
 
-  private async fetch(file: FileSpec, what: "model" | "pack" | "tokenizer", sink: (chunk: Uint8Array) => Promise<void> | void): Promise<void> {
+  private async fetch(
+    file: FileSpec,
+    what: "model" | "pack" | "tokenizer",
+    sink: (chunk: Uint8Array) => Promise<void> | void,
+  ): Promise<void> {
     if (file.url === undefined) throw new BurrowError("model_load", `There is no address for the ${what}`);
     const partial = this.cache?.partial(this.partialId(what));
     this.resumed ||= ((await partial?.read().catch(() => undefined))?.received ?? 0) > 0;
@@ -351,7 +356,9 @@ async function checkHash(bytes: Uint8Array, sha256: string): Promise<void> {
   const digest = await crypto.subtle.digest("SHA-256", bytes as Uint8Array<ArrayBuffer>);
   const found = Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
   if (found === sha256.toLowerCase()) return;
-  throw new BurrowError("model_load", "The pack is not the file expected: its sha256 differs", { details: { expected: sha256, found } });
+  throw new BurrowError("model_load", "The pack is not the file expected: its sha256 differs", {
+    details: { expected: sha256, found },
+  });
 }
 
 function cosineOf(a: Float32Array | undefined, b: Float32Array | undefined): number {

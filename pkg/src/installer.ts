@@ -3,8 +3,8 @@
  * this thread where there are no workers. It also runs models whose graph the encoder does not know.
  */
 import { compileInstaller } from "./compile.js";
-import { BurrowError } from "./errors.js";
 import { split } from "./encoder.js";
+import { BurrowError } from "./errors.js";
 import { moved } from "./rpc.js";
 import type { Embedded } from "./service.js";
 import type { TextKind } from "./types.js";

@@ -22,10 +22,9 @@
  */
 import {
   BaseStore,
-  InvalidNamespaceError,
-  validateNamespace,
   type GetOperation,
   type IndexConfig,
+  InvalidNamespaceError,
   type ListNamespacesOperation,
   type MatchCondition,
   type Operation,
@@ -33,11 +32,12 @@ import {
   type PutOperation,
   type SearchItem,
   type SearchOperation,
+  validateNamespace,
 } from "@langchain/langgraph-checkpoint";
 
 import { Burrow } from "./burrow.js";
 import { BurrowError } from "./errors.js";
-import type { IndexOptions, OpenOptions, Operation as NativeOperation, SearchMode } from "./types.js";
+import type { IndexOptions, Operation as NativeOperation, OpenOptions, SearchMode } from "./types.js";
 
 /** The index as LangGraph spells it, or as Burrow does. */
 export type BurrowStoreIndex = IndexOptions | LangGraphIndex | false;

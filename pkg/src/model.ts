@@ -1,10 +1,10 @@
 /**
  * A loaded model: its engine here, more of them in workers when there is much to do, and one queue before them.
  */
-import { EncoderService } from "./encoder.js";
-import { install, type Host, type Installed } from "./install.js";
+import type { EncoderService } from "./encoder.js";
+import { type Host, type Installed, install } from "./install.js";
 import { Link } from "./rpc.js";
-import { Scheduler, type Engine } from "./scheduler.js";
+import { type Engine, Scheduler } from "./scheduler.js";
 import type { Embedded, ModelInfo, OnProgress } from "./service.js";
 import type { ModelSource, ModelStats, TextKind } from "./types.js";
 

@@ -9,7 +9,7 @@
  */
 import { expose, proxy, transfer, wrap } from "comlink";
 
-import { BurrowError, decodeError, encodeError, type ErrorMessage } from "./errors.js";
+import { BurrowError, decodeError, type ErrorMessage, encodeError } from "./errors.js";
 
 type Reply = { value: unknown } | { error: ErrorMessage };
 type Callable = (...args: never[]) => unknown;
@@ -38,10 +38,16 @@ function outgoing(args: unknown[]): { args: unknown[]; done: () => void } {
     const { port1, port2 } = new MessageChannel();
     const tell = () => port1.postMessage("abort");
     arg.addEventListener("abort", tell, { once: true });
-    cleanups.push(() => (arg.removeEventListener("abort", tell), port1.close()));
+    cleanups.push(() => {
+      arg.removeEventListener("abort", tell);
+      port1.close();
+    });
     return transfer({ burrowSignal: port2, aborted: arg.aborted } satisfies SignalMessage, [port2]);
   });
-  return { args: converted, done: () => cleanups.forEach((cleanup) => cleanup()) };
+  const done = () => {
+    for (const cleanup of cleanups) cleanup();
+  };
+  return { args: converted, done };
 }
 
 /** Arguments as the called function expects them. */

@@ -101,7 +101,7 @@ export class Scheduler {
     const pieces = cut(texts).map((piece) => this.enqueue(piece, kind, signal));
     // One failure fails the call; what of it still waits is not worth computing.
     const done = Promise.all(pieces.map((piece) => piece.done)).catch((error: unknown) => {
-      pieces.forEach(({ piece }) => this.forget(piece));
+      for (const { piece } of pieces) this.forget(piece);
       throw error;
     });
     this.start();
@@ -125,7 +125,7 @@ export class Scheduler {
     for (const piece of [...this.questions.splice(0), ...this.bulk.splice(0)]) {
       piece.reject(new BurrowError("closed", "The embedder was closed"));
     }
-    this.engines.forEach((engine) => this.remove(engine));
+    for (const engine of this.engines) this.remove(engine);
   }
 
   private enqueue(texts: string[], kind: TextKind, signal: AbortSignal | undefined) {

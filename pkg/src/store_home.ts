@@ -8,7 +8,7 @@ import type { Host } from "./install.js";
 import { Model } from "./model.js";
 import type { CustomEmbed, EmbedConfig, OnProgress, StoreConfig, StoreService } from "./service.js";
 import type { ModelStats, ProgressEvent, Stats } from "./types.js";
-import { Store, version, type CoreProgress, type EmbedderHandle } from "./wasm/burrow.js";
+import { type CoreProgress, type EmbedderHandle, Store, version } from "./wasm/burrow.js";
 
 const SWEEP_MINUTES = 60;
 
@@ -114,14 +114,19 @@ export class StoreHome implements StoreService {
       const handle = { fingerprint, dims, embed: model.embed.bind(model) };
       return { handle, stats: () => model.stats(), close: () => model.close(), retire: () => void model.retire() };
     }
-    if (embed.kind === "none" || custom === undefined) return { handle: undefined, stats: () => null, close: nothing, retire: nothing };
+    if (embed.kind === "none" || custom === undefined)
+      return { handle: undefined, stats: () => null, close: nothing, retire: nothing };
     const { fingerprint, dims } = embed;
     const stats: ModelStats = { id: fingerprint, fingerprint, engine: "custom" };
     if (dims !== undefined) stats.dims = dims;
     return { handle: { fingerprint, dims, embed: custom }, stats: () => stats, close: nothing, retire: nothing };
   }
 
-  private async openStore(config: StoreConfig, handle: EmbedderHandle | undefined, onProgress: OnProgress): Promise<Store> {
+  private async openStore(
+    config: StoreConfig,
+    handle: EmbedderHandle | undefined,
+    onProgress: OnProgress,
+  ): Promise<Store> {
     try {
       const store = await Store.open(coreOptions(config), handle, asCore(onProgress));
       this.storage = { kind: config.storage, durable: config.storage === "indexeddb" };
@@ -134,7 +139,12 @@ export class StoreHome implements StoreService {
   }
 
   /** IndexedDB is refused, as in some private windows: the store works, and says at every place that it forgets. */
-  private async openInMemory(config: StoreConfig, handle: EmbedderHandle | undefined, onProgress: OnProgress, reason: string): Promise<Store> {
+  private async openInMemory(
+    config: StoreConfig,
+    handle: EmbedderHandle | undefined,
+    onProgress: OnProgress,
+    reason: string,
+  ): Promise<Store> {
     const store = await Store.open(coreOptions({ ...config, storage: "memory" }), handle, asCore(onProgress));
     this.storage = { kind: "memory", durable: false, reason };
     const message = `"${config.name}" is kept in memory only and is gone after a reload: ${reason}`;

@@ -58,10 +58,14 @@ async function compileInlined(relaxed: boolean, url: URL, failure: unknown): Pro
     const { base64 } = relaxed ? await import("./inline/burrow_relaxed.js") : await import("./inline/burrow.js");
     return await compile(Uint8Array.from(atob(base64), (char) => char.charCodeAt(0)));
   } catch (error) {
-    throw new BurrowError("internal", `No WebAssembly at ${url.href} (${describe(failure)}); give its URL as the option \`wasm\``, {
-      details: { url: url.href },
-      cause: error,
-    });
+    throw new BurrowError(
+      "internal",
+      `No WebAssembly at ${url.href} (${describe(failure)}); give its URL as the option \`wasm\``,
+      {
+        details: { url: url.href },
+        cause: error,
+      },
+    );
   }
 }
 

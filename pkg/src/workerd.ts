@@ -1,7 +1,7 @@
 /** The entry for workerd (Cloudflare Workers): WebAssembly can only be imported there, and tract is too large for it. */
-import module from "./wasm/burrow_relaxed_bg.wasm";
 
 import { setPlatform } from "./compile.js";
+import module from "./wasm/burrow_relaxed_bg.wasm";
 
 setPlatform({
   burrow: { module, build: "relaxed-simd" },

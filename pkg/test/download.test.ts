@@ -24,7 +24,7 @@ async function serve(handler: Handler): Promise<string> {
     requests.push({ range: request.headers.range, ifRange: request.headers["if-range"] as string | undefined });
     handler(request, response);
   });
-  await new Promise<void>((resolve) => server!.listen(0, "127.0.0.1", resolve));
+  await new Promise<void>((resolve) => (server as Server).listen(0, "127.0.0.1", resolve));
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/model.onnx`;
 }
 
@@ -95,27 +95,37 @@ describe("a download", () => {
     expect(received.hash).toBe(HASH);
     expect(progress[0]).toEqual([0, FILE.length]);
     expect(progress.at(-1)).toEqual([FILE.length, FILE.length]);
-    expect(progress.every(([loaded], i) => i === 0 || loaded >= progress[i - 1]![0])).toBe(true);
+    expect(progress.every(([loaded], i) => i === 0 || loaded >= (progress[i - 1] as [number, number])[0])).toBe(true);
   });
 
   it.each([404, 403, 500])("of status %i is model_load and names status and address", async (status) => {
     const url = await serve((_, response) => response.writeHead(status).end("no"));
     const received = new Received();
-    await expect(download(url, { sink: received.sink })).rejects.toMatchObject({ code: "model_load", details: { status, url } });
+    await expect(download(url, { sink: received.sink })).rejects.toMatchObject({
+      code: "model_load",
+      details: { status, url },
+    });
     expect(received.bytes.length).toBe(0);
   });
 
   it("of a single-page app's HTML is model_load, before a byte is passed on", async () => {
-    const url = await serve((_, response) => response.writeHead(200, { "content-type": "text/html; charset=utf-8" }).end("<html>"));
+    const url = await serve((_, response) =>
+      response.writeHead(200, { "content-type": "text/html; charset=utf-8" }).end("<html>"),
+    );
     const received = new Received();
-    await expect(download(url, { sink: received.sink })).rejects.toMatchObject({ code: "model_load", message: expect.stringContaining("HTML") });
+    await expect(download(url, { sink: received.sink })).rejects.toMatchObject({
+      code: "model_load",
+      message: expect.stringContaining("HTML"),
+    });
     expect(received.bytes.length).toBe(0);
   });
 
   it("from nobody is model_load", async () => {
     const url = await serve(() => undefined);
-    server!.close();
-    await expect(download(url.replace(/:\d+/, ":1"), { sink: () => undefined })).rejects.toMatchObject({ code: "model_load" });
+    server?.close();
+    await expect(download(url.replace(/:\d+/, ":1"), { sink: () => undefined })).rejects.toMatchObject({
+      code: "model_load",
+    });
   });
 
   it("that breaks off without ranges is model_load and says how far it came", async () => {
@@ -123,7 +133,10 @@ describe("a download", () => {
       response.writeHead(200, { "content-length": FILE.length });
       response.write(FILE.subarray(0, 1000), () => response.destroy());
     });
-    await expect(download(url, { sink: () => undefined })).rejects.toMatchObject({ code: "model_load", details: { received: 1000 } });
+    await expect(download(url, { sink: () => undefined })).rejects.toMatchObject({
+      code: "model_load",
+      details: { received: 1000 },
+    });
     expect(requests.length).toBe(1);
   });
 

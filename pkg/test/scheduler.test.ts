@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { cut, Scheduler, type Engine } from "../src/scheduler.js";
+import { cut, type Engine, Scheduler } from "../src/scheduler.js";
 import type { Embedded } from "../src/service.js";
 
 /** A text's vector is its length, so that order can be seen; each call waits until the test lets it go on. */
@@ -14,7 +14,7 @@ class Recorder implements Engine {
       const finish = (error?: unknown) =>
         error === undefined ? resolve({ vectors: texts.map((text) => Float32Array.of(text.length)) }) : reject(error);
       this.calls.push({ texts, finish });
-      this.waiting.splice(0).forEach((wake) => wake());
+      for (const wake of this.waiting.splice(0)) wake();
     });
   }
 
@@ -25,7 +25,7 @@ class Recorder implements Engine {
   /** Waits for the call of this number. */
   async call(number: number) {
     while (this.calls.length <= number) await new Promise<void>((resolve) => this.waiting.push(resolve));
-    return this.calls[number]!;
+    return this.calls[number] as Recorder["calls"][number];
   }
 }
 
@@ -63,7 +63,7 @@ describe("the scheduler", () => {
   it("answers in order although engines finish out of order", async () => {
     const engines = [new Recorder(), new Recorder()] as const;
     const scheduler = new Scheduler();
-    engines.forEach((engine) => scheduler.add(engine));
+    for (const engine of engines) scheduler.add(engine);
     const documents = scheduler.embed(bulk(16), "document");
     const [first, second] = [await engines[0].call(0), await engines[1].call(0)];
     second.finish();

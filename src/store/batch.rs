@@ -1,6 +1,6 @@
 //! Operations, one or many: preparation, execution in order, one commit.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 use super::Store;
@@ -184,8 +184,12 @@ impl Store {
     fn texts(&self, call: &Call, indexer: &Indexer) -> Result<Vec<(usize, Vec<Kept>)>> {
         let directory = &self.replica.borrow().directory;
         let mut puts = Vec::new();
+        let superseded = call.superseded();
         for (position, op) in call.ops.iter().enumerate() {
             let Op::Put(put) = op else { continue };
+            if superseded.contains(&position) {
+                continue;
+            }
             let texts = indexer
                 .texts(&put.value, &put.index)
                 .map_err(|error| call.at(position, error))?;
@@ -267,19 +271,18 @@ impl Store {
     /// A record as a reader gets it; restarts its clock where that is wanted.
     pub(super) fn show(&self, record: &Record, refresh: Option<bool>, overlay: &mut Overlay) -> Result<Item> {
         let entry = &record.entry;
-        let refreshed = self.ttl.refresh(entry, refresh, overlay.now);
-        let item = Item {
+        let refreshed = self.ttl.refreshed(entry, refresh, overlay.now);
+        if let Some(expires_at) = refreshed.filter(|_| refreshed != overlay.expiry(entry)) {
+            overlay.refresh(entry, expires_at);
+        }
+        Ok(Item {
             namespace: entry.id.namespace.clone(),
             key: entry.id.key.clone(),
             value: document(record)?,
             created_at: entry.created_at,
             updated_at: entry.updated_at,
-            expires_at: refreshed.as_ref().map(|(_, expiry)| *expiry).or(entry.expires_at),
-        };
-        if let Some((write, _)) = refreshed {
-            overlay.also(write);
-        }
-        Ok(item)
+            expires_at: overlay.expiry(entry),
+        })
     }
 }
 
@@ -326,6 +329,22 @@ impl Call {
             .iter()
             .any(|op| matches!(op, Op::Search(_) | Op::ListNamespaces(_)));
         scans || (self.ops.len() > 1 && reads.count() > 0)
+    }
+
+    /// Positions of puts whose vectors nobody sees: the item is written again before anything is searched.
+    fn superseded(&self) -> HashSet<usize> {
+        let mut written_later = HashSet::new();
+        let mut superseded = HashSet::new();
+        for (position, op) in self.ops.iter().enumerate().rev() {
+            match written(op) {
+                Some(id) if !written_later.insert(id) => {
+                    superseded.insert(position);
+                }
+                None if matches!(op, Op::Search(_)) => written_later.clear(),
+                _ => {}
+            }
+        }
+        superseded
     }
 }
 

@@ -47,11 +47,7 @@ impl HashedText {
 
 impl Indexer {
     /// Checks the fields, and the declared length of vectors against the embedder's own.
-    pub(super) fn new(
-        embedder: Rc<dyn Embedder>,
-        fields: &[String],
-        declared: Option<usize>,
-    ) -> Result<Self> {
+    fn new(embedder: Rc<dyn Embedder>, fields: &[String], declared: Option<usize>) -> Result<Self> {
         let dims = embedder.dims();
         if let (Some(declared), Some(dims)) = (declared, dims)
             && declared != dims
@@ -72,6 +68,17 @@ impl Indexer {
             embedder,
             dims: Cell::new(dims.or(declared)),
         })
+    }
+
+    /// An indexer where there is an embedder.
+    pub(super) fn of(
+        embedder: Option<Rc<dyn Embedder>>,
+        fields: &[String],
+        declared: Option<usize>,
+    ) -> Result<Option<Rc<Self>>> {
+        embedder
+            .map(|embedder| Self::new(embedder, fields, declared).map(Rc::new))
+            .transpose()
     }
 
     /// What the database remembers of the index.

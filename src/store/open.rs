@@ -38,10 +38,7 @@ impl Store {
         options: StoreOptions,
     ) -> Result<Self> {
         options.ttl.default_ttl.map_or(Ok(Ttl::Never), Ttl::minutes)?;
-        let indexer = match embedder {
-            Some(embedder) => Some(Rc::new(Indexer::new(embedder, &options.fields, options.dims)?)),
-            None => None,
-        };
+        let indexer = Indexer::of(embedder, &options.fields, options.dims)?;
         let mut snapshot = storage.load().await?;
         if let Some(indexer) = &indexer
             && let Some(missing) = missing(&snapshot, indexer, options.reindex)?

@@ -14,6 +14,8 @@ pub(super) struct Overlay {
     /// The instant of every read and write of the batch.
     pub(super) now: Millis,
     items: BTreeMap<Rc<ItemId>, Option<Record>>,
+    /// Where reads of the batch have moved the expiry of committed items.
+    refreshed: BTreeMap<ItemId, Millis>,
     writes: Vec<Write>,
 }
 
@@ -22,6 +24,7 @@ impl Overlay {
         Self {
             now,
             items: BTreeMap::new(),
+            refreshed: BTreeMap::new(),
             writes: Vec::new(),
         }
     }
@@ -37,6 +40,7 @@ impl Overlay {
             }
         };
         self.writes.push(Write::Put(put.clone()));
+        self.refreshed.remove(&put.id);
         let record = put.onto(predecessor);
         self.items.insert(Rc::new(record.entry.id.clone()), Some(record));
     }
@@ -44,12 +48,25 @@ impl Overlay {
     /// Removes an item.
     pub(super) fn delete(&mut self, id: &ItemId) {
         self.writes.push(Write::Delete(id.clone()));
+        self.refreshed.remove(id);
         self.items.insert(Rc::new(id.clone()), None);
     }
 
-    /// Commits something that no read of the batch can tell.
-    pub(super) fn also(&mut self, write: Write) {
-        self.writes.push(write);
+    /// Moves the expiry of an item that a read returns.
+    pub(super) fn refresh(&mut self, entry: &Entry, expires_at: Millis) {
+        let (id, updated_at, now) = (entry.id.clone(), entry.updated_at, self.now);
+        self.refreshed.insert(id.clone(), expires_at);
+        self.writes.push(Write::Refresh {
+            id,
+            updated_at,
+            now,
+            expires_at,
+        });
+    }
+
+    /// When an item expires, as a read of the batch sees it.
+    pub(super) fn expiry(&self, entry: &Entry) -> Option<Millis> {
+        self.refreshed.get(&entry.id).copied().or(entry.expires_at)
     }
 
     /// What the batch made of an item: `Some(None)` is gone, `None` untouched.

@@ -130,10 +130,7 @@ impl Store {
     /// `conflict` when a reindex is under way already.
     pub async fn reindex(&self, options: ReindexOptions) -> Result<()> {
         let _writing = self.gate.enter()?;
-        let indexer = match options.embedder {
-            Some(embedder) => Some(Rc::new(Indexer::new(embedder, &options.fields, options.dims)?)),
-            None => None,
-        };
+        let indexer = Indexer::of(options.embedder, &options.fields, options.dims)?;
         let announced = self.announce(indexer.clone())?;
         self.sync().await?;
         let todo = {

@@ -76,21 +76,25 @@ impl Store {
         Ok(())
     }
 
-    /// Commits at the index that is known, and follows its own change.
-    pub(super) async fn commit(&self, writes: Vec<Write>) -> Result<Changes> {
+    /// Commits at the index that is known, follows its own changes, and says how many items it touched.
+    pub(super) async fn commit(&self, writes: Vec<Write>) -> Result<usize> {
         let epoch = self.replica.borrow().index.epoch;
-        let changes = self.storage.commit(epoch, writes).await?;
-        // A commit tells its own changes only: those after the commit before it.
-        let since = match &changes {
-            Changes::Since { sequence, .. } => sequence.saturating_sub(1),
-            Changes::Reload => 0,
+        let answer = self.storage.commit(epoch, writes).await?;
+        let (touched, since) = match &answer {
+            // Nothing changed, so the sequence told is another commit's, and what led to it may not be known here.
+            Changes::Since { changes, .. } if changes.is_empty() => return Ok(0),
+            // A commit tells its own changes only: those after the commit before it.
+            Changes::Since {
+                changes, sequence, ..
+            } => (changes.len(), sequence.saturating_sub(1)),
+            Changes::Reload => (0, 0),
         };
-        let followed = self.replica.borrow_mut().follow(since, changes.clone())?;
+        let followed = self.replica.borrow_mut().follow(since, answer)?;
         if followed != Followed::Yes {
             // What was written is written, even when reading the others' changes fails; the next call reads again.
             let _ = self.sync().await;
         }
-        Ok(changes)
+        Ok(touched)
     }
 
     async fn reload(&self) -> Result<()> {

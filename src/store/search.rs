@@ -148,6 +148,14 @@ struct Reading<'a> {
     settle: bool,
 }
 
+impl Reading<'_> {
+    fn pass_over(&mut self, mut candidates: usize) {
+        while candidates > 0 && self.ranking.pop().is_some() {
+            candidates -= 1;
+        }
+    }
+}
+
 impl Store {
     /// One page of a search.
     pub(super) async fn search(
@@ -185,27 +193,18 @@ impl Store {
     ) -> Result<Option<(Vec<(Candidate, Record)>, bool)>> {
         let search = reading.scoring.search;
         let filtered = search.filter != Filter::default();
-        let mut to_skip = search.offset;
-        if !filtered {
-            while to_skip > 0 && reading.ranking.pop().is_some() {
-                to_skip -= 1;
-            }
-            to_skip = 0;
-        }
+        // Without a filter every candidate is a hit, so nothing is read of those before the page. With one, only
+        // another match tells that there is more.
+        let (mut to_skip, wanted) = if filtered {
+            (search.offset, search.limit.saturating_add(1))
+        } else {
+            reading.pass_over(search.offset);
+            (0, search.limit)
+        };
         let mut found = Vec::new();
         let mut chunk = CHUNKS.0;
-        // With a filter, only another match tells that there is more.
-        let wanted = if filtered {
-            search.limit.saturating_add(1)
-        } else {
-            search.limit
-        };
         while found.len() < wanted && !reading.ranking.is_empty() {
-            let size = if filtered {
-                chunk
-            } else {
-                search.limit - found.len()
-            };
+            let size = if filtered { chunk } else { wanted - found.len() };
             let Some(records) = self.documents(&mut reading, size.min(CHUNKS.1), overlay).await? else {
                 return Ok(None);
             };

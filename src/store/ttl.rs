@@ -14,7 +14,7 @@ use super::Store;
 use super::options::TtlOptions;
 use crate::Result;
 use crate::model::{ItemId, Millis, Ttl};
-use crate::storage::{Changes, Entry, Write};
+use crate::storage::{Entry, Write};
 
 /// The last instant that a JavaScript `Date` can hold.
 const LAST_INSTANT: Millis = 8_640_000_000_000_000;
@@ -32,27 +32,9 @@ impl TtlOptions {
         }
     }
 
-    /// The write that restarts the clock of an item that is being returned, with the new expiry.
-    pub(super) fn refresh(
-        &self,
-        entry: &Entry,
-        wanted: Option<bool>,
-        now: Millis,
-    ) -> Option<(Write, Millis)> {
-        if !wanted.unwrap_or(self.refresh_on_read) {
-            return None;
-        }
-        let expires_at = expiry(now, entry.ttl)?;
-        if entry.expires_at == Some(expires_at) {
-            return None;
-        }
-        let write = Write::Refresh {
-            id: entry.id.clone(),
-            updated_at: entry.updated_at,
-            now,
-            expires_at,
-        };
-        Some((write, expires_at))
+    /// The expiry that a read gives an item which it returns, if it gives it one.
+    pub(super) fn refreshed(&self, entry: &Entry, wanted: Option<bool>, now: Millis) -> Option<Millis> {
+        expiry(now, entry.ttl).filter(|_| wanted.unwrap_or(self.refresh_on_read))
     }
 }
 
@@ -79,9 +61,7 @@ impl Store {
                 .iter()
                 .map(|id| Write::Sweep { id: id.clone(), now })
                 .collect();
-            if let Changes::Since { changes, .. } = self.commit(writes).await? {
-                swept += changes.len();
-            }
+            swept += self.commit(writes).await?;
         }
         Ok(swept)
     }

@@ -50,7 +50,11 @@ impl JsEmbedder {
     /// Takes a handle, and the signal that its calls are to hear.
     pub(super) fn shared(handle: EmbedderHandle, signal: Option<AbortSignal>) -> Rc<dyn Embedder> {
         let fingerprint = handle.fingerprint();
-        Rc::new(Self { handle, fingerprint, signal })
+        Rc::new(Self {
+            handle,
+            fingerprint,
+            signal,
+        })
     }
 }
 
@@ -62,7 +66,10 @@ impl Embedder for JsEmbedder {
 
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Checked to be a small whole number.
     fn dims(&self) -> Option<usize> {
-        self.handle.dims().filter(|dims| (1.0..1e6).contains(dims) && dims.fract() == 0.0).map(|dims| dims as usize)
+        self.handle
+            .dims()
+            .filter(|dims| (1.0..1e6).contains(dims) && dims.fract() == 0.0)
+            .map(|dims| dims as usize)
     }
 
     async fn embed(&self, texts: &[String], kind: TextKind) -> Result<Vec<Embedding>> {
@@ -79,12 +86,21 @@ impl Embedder for JsEmbedder {
 
 fn embeddings(answer: &JsValue) -> Result<Vec<Embedding>> {
     let field = |name: &str| Reflect::get(answer, &name.into()).unwrap_or_default();
-    let vectors = field("vectors").dyn_into::<Array>().map_err(|_| Error::embedding("the embedder gave no vectors"))?;
+    let vectors = field("vectors")
+        .dyn_into::<Array>()
+        .map_err(|_| Error::embedding("the embedder gave no vectors"))?;
     let truncated = field("truncated").dyn_into::<Array>().ok();
     let embedding = |(index, vector): (usize, JsValue)| {
-        let vector = vector.dyn_into::<Float32Array>().map_err(|_| Error::embedding("a vector is no Float32Array"))?;
-        let flag = truncated.as_ref().map(|flags| flags.get(u32::try_from(index).unwrap_or(u32::MAX)));
-        Ok(Embedding { vector: unit(vector.to_vec()), truncated: flag.is_some_and(|flag| flag.is_truthy()) })
+        let vector = vector
+            .dyn_into::<Float32Array>()
+            .map_err(|_| Error::embedding("a vector is no Float32Array"))?;
+        let flag = truncated
+            .as_ref()
+            .map(|flags| flags.get(u32::try_from(index).unwrap_or(u32::MAX)));
+        Ok(Embedding {
+            vector: unit(vector.to_vec()),
+            truncated: flag.is_some_and(|flag| flag.is_truthy()),
+        })
     };
     vectors.iter().enumerate().map(embedding).collect()
 }
@@ -95,7 +111,9 @@ fn unit(mut vector: Vec<f32>) -> Rc<[f32]> {
     let length = vector.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>().sqrt();
     if length.is_finite() && length > 0.0 && (length - 1.0).abs() > 1e-6 {
         #[allow(clippy::cast_possible_truncation)] // Back to the precision that it came in.
-        vector.iter_mut().for_each(|x| *x = (f64::from(*x) / length) as f32);
+        vector
+            .iter_mut()
+            .for_each(|x| *x = (f64::from(*x) / length) as f32);
     }
     vector.into()
 }

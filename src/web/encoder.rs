@@ -25,7 +25,10 @@ impl Encoder {
         pack.copy_to(&mut bytes);
         let engine = encoder::Encoder::from_pack(bytes)?;
         let info = describe(engine.header());
-        Ok(Self { inner: encoder::assemble(engine)?, info })
+        Ok(Self {
+            inner: encoder::assemble(engine)?,
+            info,
+        })
     }
 
     /// What the model is, as JSON: `{fingerprint, precision, pooling, dims, maxTokens, layers, vocabulary}`.

@@ -37,7 +37,9 @@ pub(super) fn from_js(thrown: &JsValue, otherwise: fn(String) -> Error) -> Error
 fn coded(thrown: &JsValue, code: &str, message: String) -> Error {
     let error = details_from_js(thrown)
         .into_iter()
-        .fold(Error::from_code(code, message), |error, (name, value)| error.with(&name, value));
+        .fold(Error::from_code(code, message), |error, (name, value)| {
+            error.with(&name, value)
+        });
     match text(thrown, "cause") {
         Some(cause) => error.caused_by(cause),
         None => error,
@@ -61,5 +63,6 @@ fn details_to_js(details: &Map<String, Value>) -> JsValue {
 fn details_from_js(thrown: &JsValue) -> Map<String, Value> {
     let details = Reflect::get(thrown, &"details".into()).ok();
     let json = details.and_then(|details| JSON::stringify(&details).ok()?.as_string());
-    json.and_then(|json| serde_json::from_str(&json).ok()).unwrap_or_default()
+    json.and_then(|json| serde_json::from_str(&json).ok())
+        .unwrap_or_default()
 }

@@ -24,7 +24,9 @@ impl Installer {
     pub fn new(spec: &str) -> Result<Installer> {
         let spec: ModelSpec = serde_json::from_str(spec)
             .map_err(|error| Error::internal("the specification cannot be read").caused_by(error))?;
-        Ok(Self { inner: RefCell::new(Installation::new(spec)) })
+        Ok(Self {
+            inner: RefCell::new(Installation::new(spec)),
+        })
     }
 
     /// Takes the next bytes of the model file.
@@ -47,7 +49,10 @@ impl Installer {
     pub fn compile(&self) -> Result<String> {
         let compiled = self.inner.borrow_mut().compile()?;
         let recognised = compiled.unrecognised.is_none();
-        Ok(json!({ "recognised": recognised, "reason": compiled.unrecognised, "dims": compiled.dims }).to_string())
+        Ok(
+            json!({ "recognised": recognised, "reason": compiled.unrecognised, "dims": compiled.dims })
+                .to_string(),
+        )
     }
 
     /// Makes the pack, `"int8"` or `"f32"`.
@@ -55,7 +60,11 @@ impl Installer {
         let precision = match precision {
             "int8" => Precision::Int8,
             "f32" => Precision::F32,
-            _ => return Err(Error::invalid_argument(format!("there is no precision {precision:?}"))),
+            _ => {
+                return Err(Error::invalid_argument(format!(
+                    "there is no precision {precision:?}"
+                )));
+            }
         };
         Ok(Uint8Array::from(&*self.inner.borrow_mut().pack(precision)?))
     }
@@ -67,6 +76,8 @@ impl Installer {
 
     /// Embeds by tract.
     pub fn embed(&self, texts: Vec<String>, kind: &str) -> Result<JsValue> {
-        Ok(vectors::to_js(&self.inner.borrow().embed(&texts, vectors::kind(kind)?)?))
+        Ok(vectors::to_js(
+            &self.inner.borrow().embed(&texts, vectors::kind(kind)?)?,
+        ))
     }
 }

@@ -16,13 +16,18 @@ pub struct ModelCache {
 impl ModelCache {
     /// Opens the cache.
     pub async fn open() -> Result<ModelCache> {
-        Ok(Self { inner: indexeddb::ModelCache::open().await? })
+        Ok(Self {
+            inner: indexeddb::ModelCache::open().await?,
+        })
     }
 
     /// `{bytes, meta}` of a complete model.
     pub async fn get(&self, id: String) -> Result<JsValue> {
         Ok(match self.inner.get(&id).await? {
-            Some((bytes, meta)) => record([("bytes", Uint8Array::from(bytes.as_slice()).into()), ("meta", meta.into())]),
+            Some((bytes, meta)) => record([
+                ("bytes", Uint8Array::from(bytes.as_slice()).into()),
+                ("meta", meta.into()),
+            ]),
             None => JsValue::UNDEFINED,
         })
     }
@@ -65,7 +70,10 @@ impl ModelCache {
     /// Keeps the bytes of a download from `offset` on.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // A file's size.
     pub async fn append(&self, id: String, offset: f64, chunk: Vec<u8>, meta: String) -> Result<()> {
-        self.inner.append(&id, offset as u64, &chunk, &meta).await.map(drop)
+        self.inner
+            .append(&id, offset as u64, &chunk, &meta)
+            .await
+            .map(drop)
     }
 
     /// Waits for what is under way and closes.
@@ -75,6 +83,9 @@ impl ModelCache {
 }
 
 fn record<const N: usize>(fields: [(&str, JsValue); N]) -> JsValue {
-    let entries: Array = fields.into_iter().map(|(name, value)| Array::of2(&name.into(), &value)).collect();
+    let entries: Array = fields
+        .into_iter()
+        .map(|(name, value)| Array::of2(&name.into(), &value))
+        .collect();
     Object::from_entries(&entries).unwrap_or_default().into()
 }

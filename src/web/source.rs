@@ -8,9 +8,8 @@ use crate::{Error, Result};
 /// A model source as JSON to its specification as JSON.
 #[wasm_bindgen(js_name = resolveModel)]
 pub fn resolve_model(source: &str) -> Result<String> {
-    let source = serde_json::from_str(source).map_err(|error| {
-        Error::invalid_argument("a model source has to be JSON").caused_by(error)
-    })?;
+    let source = serde_json::from_str(source)
+        .map_err(|error| Error::invalid_argument("a model source has to be JSON").caused_by(error))?;
     let spec = ModelSource::parse(&source)?.resolve()?;
     serde_json::to_string(&spec).map_err(|error| Error::internal("unwritable specification").caused_by(error))
 }

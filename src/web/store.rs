@@ -66,7 +66,14 @@ impl Store {
         embedder: Option<EmbedderHandle>,
         on_progress: Option<Function>,
     ) -> Result<Store> {
-        let Options { name, storage, fields, dims, reindex, ttl } = parse(&options)?;
+        let Options {
+            name,
+            storage,
+            fields,
+            dims,
+            reindex,
+            ttl,
+        } = parse(&options)?;
         let options = StoreOptions {
             fields,
             dims,
@@ -81,7 +88,9 @@ impl Store {
         let storage = connect(&name, &storage).await?;
         let inner = store::Store::open(storage.clone(), embedder, Rc::new(BrowserClock), options).await;
         match inner {
-            Ok(inner) => Ok(Self { inner: Rc::new(inner) }),
+            Ok(inner) => Ok(Self {
+                inner: Rc::new(inner),
+            }),
             Err(error) => {
                 // The connection would stand in the way of the next open; its own failure is not the story.
                 let _ = storage.close().await;
@@ -126,7 +135,8 @@ impl Store {
     /// The store in numbers, as JSON.
     pub async fn stats(&self) -> Result<String> {
         let stats = self.inner.stats().await?;
-        serde_json::to_string(&stats).map_err(|error| Error::internal("unwritable statistics").caused_by(error))
+        serde_json::to_string(&stats)
+            .map_err(|error| Error::internal("unwritable statistics").caused_by(error))
     }
 
     /// Gives the room of expired items back, and tells how many there were.
@@ -153,6 +163,7 @@ fn observer(on_progress: Option<Function>, signal: Option<AbortSignal>) -> Optio
 }
 
 fn parse<T: for<'a> Deserialize<'a>>(options: &str) -> Result<T> {
-    serde_json::from_str(options)
-        .map_err(|error| Error::invalid_argument(format!("the options cannot be used: {error}")).caused_by(error))
+    serde_json::from_str(options).map_err(|error| {
+        Error::invalid_argument(format!("the options cannot be used: {error}")).caused_by(error)
+    })
 }

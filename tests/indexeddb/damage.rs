@@ -8,7 +8,10 @@ use super::*;
 async fn two_items(damage: &[(&str, &str)]) -> Rc<dyn Storage> {
     let database = Database::new(Durability::Relaxed);
     let storage = database.open().await.unwrap();
-    storage.commit(0, vec![put("a", "text", 1), put("b", "text", 1)]).await.unwrap();
+    storage
+        .commit(0, vec![put("a", "text", 1), put("b", "text", 1)])
+        .await
+        .unwrap();
     storage.close().await.unwrap();
     for (store, damage) in damage {
         page::raw_damage(&database.name, store, damage).await;
@@ -40,7 +43,10 @@ async fn a_document_of_another_put_is_corrupted() {
 #[wasm_bindgen_test]
 async fn a_damaged_item_can_be_overwritten_by_nothing_but_a_repair() {
     let storage = two_items(&[("entries", "cut in half")]).await;
-    assert_eq!(code(storage.commit(0, vec![put("a", "new", 2)]).await), "corrupted");
+    assert_eq!(
+        code(storage.commit(0, vec![put("a", "new", 2)]).await),
+        "corrupted"
+    );
     storage.commit(0, vec![put("b", "new", 2)]).await.unwrap();
     assert_eq!(text_of(&storage, "b").await.as_deref(), Some("new"));
 }
@@ -50,7 +56,10 @@ async fn a_damaged_state_or_log_is_corrupted() {
     for damage in ["cut in half", "another type"] {
         let storage = two_items(&[("meta", damage)]).await;
         assert_eq!(code(storage.load().await), "corrupted");
-        assert_eq!(code(storage.commit(0, vec![put("c", "text", 2)]).await), "corrupted");
+        assert_eq!(
+            code(storage.commit(0, vec![put("c", "text", 2)]).await),
+            "corrupted"
+        );
     }
     let storage = two_items(&[("changes", "another type")]).await;
     assert_eq!(code(storage.changes(0).await), "corrupted");

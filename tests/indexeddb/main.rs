@@ -36,7 +36,10 @@ struct Database {
 
 impl Database {
     fn new(durability: Durability) -> Self {
-        Self { name: fresh_name(), durability }
+        Self {
+            name: fresh_name(),
+            durability,
+        }
     }
 }
 
@@ -56,7 +59,10 @@ impl Backend for Database {
 }
 
 fn id(key: &str) -> ItemId {
-    ItemId { namespace: Namespace(vec!["test".to_owned()]), key: Key(key.to_owned()) }
+    ItemId {
+        namespace: Namespace(vec!["test".to_owned()]),
+        key: Key(key.to_owned()),
+    }
 }
 
 /// A put of `{"text": text}` with one vector.
@@ -69,7 +75,11 @@ fn put(key: &str, text: &str, now: Millis) -> Write {
         expires_at: None,
         index: IndexFields::Default,
         pending: false,
-        vectors: vec![TextVector { text: [1; 16], vector: Rc::from([0.6, 0.8]), truncated: false }],
+        vectors: vec![TextVector {
+            text: [1; 16],
+            vector: Rc::from([0.6, 0.8]),
+            truncated: false,
+        }],
     })
 }
 

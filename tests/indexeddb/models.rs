@@ -9,7 +9,6 @@ const DATABASE: &str = "burrow-models";
 const MEGABYTE: usize = 1 << 20;
 
 async fn empty() -> ModelCache {
-    IndexedDb::destroy(DATABASE).await.unwrap_err();
     page::raw_delete(DATABASE).await;
     ModelCache::open().await.unwrap()
 }
@@ -20,7 +19,12 @@ fn bytes(length: usize, seed: u8) -> Vec<u8> {
 }
 
 fn listed(id: &str, size: usize, complete: bool, meta: &str) -> CachedModel {
-    CachedModel { id: id.to_owned(), size: size as u64, complete, meta: meta.to_owned() }
+    CachedModel {
+        id: id.to_owned(),
+        size: size as u64,
+        complete,
+        meta: meta.to_owned(),
+    }
 }
 
 #[wasm_bindgen_test]
@@ -33,8 +37,14 @@ async fn a_model_comes_back_as_it_was_put() {
         let (got, meta) = cache.get("m").await.unwrap().unwrap();
         assert!(got == model, "{length} bytes");
         assert_eq!(meta, r#"{"dims":384}"#);
-        assert_eq!(cache.list().await.unwrap(), [listed("m", length, true, r#"{"dims":384}"#)]);
-        assert_eq!(page::raw_count(DATABASE, "chunks").await, length.div_ceil(4 * MEGABYTE) as f64);
+        assert_eq!(
+            cache.list().await.unwrap(),
+            [listed("m", length, true, r#"{"dims":384}"#)]
+        );
+        assert_eq!(
+            page::raw_count(DATABASE, "chunks").await,
+            length.div_ceil(4 * MEGABYTE) as f64
+        );
     }
     cache.delete("m").await.unwrap();
     cache.delete("m").await.unwrap();
@@ -50,7 +60,10 @@ async fn a_full_disk_keeps_the_model_that_was_there() {
     cache.put("m", b"old", "{}").await.unwrap();
     for at in 1..=3 {
         let patch = page::full_disk(at);
-        assert_eq!(code(cache.put("m", &bytes(6 * MEGABYTE, 2), "{}").await), "quota_exceeded");
+        assert_eq!(
+            code(cache.put("m", &bytes(6 * MEGABYTE, 2), "{}").await),
+            "quota_exceeded"
+        );
         drop(patch);
         assert_eq!(cache.get("m").await.unwrap().unwrap().0, b"old");
     }
@@ -87,7 +100,11 @@ async fn a_download_goes_on_where_it_stopped() {
     cache.close().await;
 
     let cache = ModelCache::open().await.unwrap();
-    let partial = Partial { received: 5, chunks: 2, meta: "2".to_owned() };
+    let partial = Partial {
+        received: 5,
+        chunks: 2,
+        meta: "2".to_owned(),
+    };
     assert_eq!(cache.partial("m").await.unwrap(), Some(partial));
     assert_eq!(cache.partial_chunk("m", 0).await.unwrap(), b"abc");
     assert_eq!(cache.partial_chunk("m", 1).await.unwrap(), b"de");
@@ -123,7 +140,11 @@ async fn models_are_listed_complete_ones_first() {
     cache.append("a", 0, b"a", "{}").await.unwrap();
     cache.put("b", b"bb", "{}").await.unwrap();
     cache.put("a-b", b"", "{}").await.unwrap();
-    let expected = [listed("a-b", 0, true, "{}"), listed("b", 2, true, "{}"), listed("a", 1, false, "{}")];
+    let expected = [
+        listed("a-b", 0, true, "{}"),
+        listed("b", 2, true, "{}"),
+        listed("a", 1, false, "{}"),
+    ];
     assert_eq!(cache.list().await.unwrap(), expected);
     cache.delete("a").await.unwrap();
     assert_eq!(cache.list().await.unwrap(), expected[..2]);

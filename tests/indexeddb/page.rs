@@ -236,12 +236,18 @@ pub fn no_indexed_db() -> Patch {
 }
 
 /// How many transactions have completed while it lives.
-pub struct Completes(#[expect(dead_code, reason = "undone when dropped")] Patch, Function);
+pub struct Completes(
+    #[expect(dead_code, reason = "undone when dropped")] Patch,
+    Function,
+);
 
 impl Completes {
     pub fn counting() -> Self {
         let parts = counting_completes_js();
-        Self(Patch(parts.get(0).unchecked_into()), parts.get(1).unchecked_into())
+        Self(
+            Patch(parts.get(0).unchecked_into()),
+            parts.get(1).unchecked_into(),
+        )
     }
 
     pub fn count(&self) -> f64 {

@@ -18,7 +18,10 @@ async fn an_open_store_makes_room_for_a_newer_tab_and_goes_on_while_it_can() {
     assert_eq!(text_of(&storage, "a").await.as_deref(), Some("text"));
     page::raw_upgrade(&database.name, 200).await;
     assert_eq!(code(storage.load().await), "schema_too_new");
-    assert_eq!(code(storage.commit(0, vec![put("a", "new", 2)]).await), "schema_too_new");
+    assert_eq!(
+        code(storage.commit(0, vec![put("a", "new", 2)]).await),
+        "schema_too_new"
+    );
     assert_eq!(page::raw_version(&database.name).await, 200);
 }
 
@@ -39,7 +42,10 @@ async fn a_database_of_somebody_else_is_refused_and_left_alone() {
     for version in [3, 100] {
         let name = fresh_name();
         page::raw_close(&page::raw_open(&name, version, vec!["theirs".to_owned()]).await);
-        assert_eq!(code(IndexedDb::open(&name, Durability::Relaxed).await), "corrupted");
+        assert_eq!(
+            code(IndexedDb::open(&name, Durability::Relaxed).await),
+            "corrupted"
+        );
         assert_eq!(page::raw_version(&name).await, version);
         assert_eq!(page::raw_count(&name, "theirs").await, 0.0);
     }
@@ -49,7 +55,10 @@ async fn a_database_of_somebody_else_is_refused_and_left_alone() {
 async fn a_tab_that_does_not_make_room_blocks_with_an_error() {
     let name = fresh_name();
     let held = page::raw_open(&name, 50, vec!["theirs".to_owned()]).await;
-    assert_eq!(code(IndexedDb::open(&name, Durability::Relaxed).await), "storage_blocked");
+    assert_eq!(
+        code(IndexedDb::open(&name, Durability::Relaxed).await),
+        "storage_blocked"
+    );
     assert_eq!(code(IndexedDb::destroy(&name).await), "storage_blocked");
     page::raw_close(&held);
     // The refused request to open comes to its turn now, and must upgrade nothing and hold nothing.
@@ -95,7 +104,10 @@ async fn a_write_that_was_cut_off_is_repeated_and_counts_once() {
     assert_eq!(storage.load().await.unwrap().sequence, 2);
 
     let patch = page::cut_off(2);
-    assert_eq!(code(storage.commit(0, vec![put("c", "text", 3)]).await), "storage_unavailable");
+    assert_eq!(
+        code(storage.commit(0, vec![put("c", "text", 3)]).await),
+        "storage_unavailable"
+    );
     drop(patch);
     assert_eq!(storage.load().await.unwrap().sequence, 2);
     assert_eq!(text_of(&storage, "c").await, None);
@@ -117,7 +129,10 @@ async fn a_browser_without_indexed_db_says_so() {
 #[wasm_bindgen_test]
 async fn a_store_cannot_take_the_name_of_the_model_cache() {
     for name in ["burrow-models", ""] {
-        assert_eq!(code(IndexedDb::open(name, Durability::Relaxed).await), "invalid_argument");
+        assert_eq!(
+            code(IndexedDb::open(name, Durability::Relaxed).await),
+            "invalid_argument"
+        );
         assert_eq!(code(IndexedDb::destroy(name).await), "invalid_argument");
     }
 }

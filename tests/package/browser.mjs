@@ -1,6 +1,7 @@
 /** Serving a folder and driving Chromium over it, for the hosts that are pages. */
-import { createServer } from "node:http";
+
 import { readFile } from "node:fs/promises";
+import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import { extname, join, normalize } from "node:path";
 
@@ -30,7 +31,10 @@ export async function serve(folder, requests = [], mounts = {}) {
     response.end(found ?? (await readFile(join(folder, "index.html"))));
   });
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const close = () => new Promise((resolve) => (server.closeAllConnections(), server.close(resolve)));
+  const close = () => {
+    server.closeAllConnections();
+    return new Promise((resolve) => server.close(resolve));
+  };
   return { url: `http://127.0.0.1:${server.address().port}/`, requests, close };
 }
 
@@ -55,7 +59,8 @@ export async function visitTwice(url) {
     const complaints = [];
     page.on("pageerror", (error) => complaints.push(String(error.stack)));
     page.on("console", (message) => {
-      if (["error", "warning"].includes(message.type())) complaints.push(`${message.text()} (${message.location().url})`);
+      if (["error", "warning"].includes(message.type()))
+        complaints.push(`${message.text()} (${message.location().url})`);
     });
     await page.goto(url);
     const first = await outcome(page, complaints);

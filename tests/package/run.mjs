@@ -28,7 +28,9 @@ async function command(dir, file, args, options = {}) {
     const { stdout } = await exec(file, args, { cwd: dir, maxBuffer: 1 << 26, timeout: HOST_TIMEOUT, ...options });
     return stdout;
   } catch (error) {
-    throw new Error(`${basename(file)} ${args.join(" ")}\n${error.stdout ?? ""}${error.stderr ?? ""}${error.code ?? error.signal}`);
+    throw new Error(
+      `${basename(file)} ${args.join(" ")}\n${error.stdout ?? ""}${error.stderr ?? ""}${error.code ?? error.signal}`,
+    );
   }
 }
 
@@ -39,7 +41,12 @@ const digest = async (...files) => {
 };
 
 const npm = (dir, ...args) =>
-  command(dir, process.platform === "win32" ? "npm.cmd" : "npm", [...args, "--ignore-scripts", "--no-audit", "--no-fund"]);
+  command(dir, process.platform === "win32" ? "npm.cmd" : "npm", [
+    ...args,
+    "--ignore-scripts",
+    "--no-audit",
+    "--no-fund",
+  ]);
 
 /** Runs a step unless its stamp says that it was done with the same input. */
 async function once(stamp, input, step) {
@@ -108,7 +115,9 @@ for (const host of hosts) {
     console.log(`ok   ${host.padEnd(15)} ${seconds().padStart(7)}  ${note ?? ""}`);
   } catch (error) {
     failed += 1;
-    console.log(`FAIL ${host.padEnd(15)} ${seconds().padStart(7)}\n${String(error.stack ?? error).replaceAll(/^/gm, "       ")}`);
+    console.log(
+      `FAIL ${host.padEnd(15)} ${seconds().padStart(7)}\n${String(error.stack ?? error).replaceAll(/^/gm, "       ")}`,
+    );
   }
 }
 console.log(`${hosts.length - failed} passed, ${failed} failed`);

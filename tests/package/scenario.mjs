@@ -50,7 +50,11 @@ export async function scenario({ Burrow, BurrowError }, options = {}) {
   check((await burrow.get(ada, "abd")) === null, "a deleted item is gone");
 
   const refused = await burrow.put(["a.b"], "k", {}).catch((error) => error);
-  check(refused instanceof BurrowError && refused.code === "invalid_namespace", "errors have class and code", String(refused));
+  check(
+    refused instanceof BurrowError && refused.code === "invalid_namespace",
+    "errors have class and code",
+    String(refused),
+  );
 
   const stats = await burrow.stats();
   check(stats.items === 2 && stats.vectors === 2, "stats count", stats);

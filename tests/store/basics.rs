@@ -55,7 +55,7 @@ fn a_colon_in_a_key_and_a_level_of_namespace_are_two_items() {
 fn numbers_survive_to_the_last_bit() {
     let table = Table::new();
     let value =
-        json!({ "pi": 3.141592653589793, "tiny": 5e-324, "large": 9007199254740993_u64, "text": "é😀" });
+        json!({ "sum": 0.30000000000000004, "tiny": 5e-324, "large": 9007199254740993_u64, "text": "é😀" });
     table.put(&["a"], "k", value.clone());
     assert_eq!(Value::Object(table.get(&["a"], "k").unwrap().value), value);
 }
@@ -119,6 +119,28 @@ fn items_without_vectors_are_left_out_or_appended_unscored() {
     );
     assert_eq!((keys(&page(3)), page(3).has_more), (vec!["no text"], false));
     assert_eq!(page(3).items[0].score, None);
+}
+
+#[test]
+fn a_search_may_ask_for_the_order_in_which_items_were_made() {
+    let table = Table::new();
+    for key in ["z", "m", "a"] {
+        table.text(&["n"], key, "tea");
+        table.clock.advance(1);
+    }
+    table.text(&["n"], "z", "tea again");
+    table.text(&["n"], "b", "coffee");
+    let made = |options: Value| {
+        let mut options = options;
+        options["order"] = json!("created");
+        table.search(options)
+    };
+    assert_eq!(keys(&table.search(json!({}))), ["b", "z", "a", "m"]);
+    assert_eq!(keys(&made(json!({}))), ["z", "m", "a", "b"]);
+    assert_eq!(keys(&made(json!({ "limit": 2, "offset": 1 }))), ["m", "a"]);
+    assert_eq!(keys(&made(json!({ "query": "tea" }))), ["m", "a", "z", "b"]);
+    let refused = table.ask(search(json!({ "order": "random" }))).unwrap_err();
+    assert_eq!(refused.code(), "invalid_argument");
 }
 
 #[test]

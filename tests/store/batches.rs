@@ -93,12 +93,56 @@ fn an_item_shown_within_a_batch_has_the_times_it_will_be_stored_with() {
 }
 
 #[test]
+fn an_expiry_that_a_read_moved_is_seen_until_the_item_is_put_again() {
+    let table = Table::new();
+    table
+        .ask(json!({ "op": "put", "namespace": ["a"], "key": "k", "value": { "text": "x" }, "ttl": 1 }))
+        .unwrap();
+    table.clock.advance(1_000);
+    let look = json!({ "op": "get", "namespace": ["a"], "key": "k", "refreshTtl": false });
+    let answers = table
+        .batch(json!([look, get("k"), look, put("k", "y"), look]))
+        .unwrap();
+    let expiry = |at: usize| {
+        item(answers[at].clone())
+            .unwrap()
+            .expires_at
+            .map(|expiry| expiry - START)
+    };
+    assert_eq!(
+        [expiry(0), expiry(2), expiry(4)],
+        [Some(MINUTE), Some(MINUTE + 1_000), None]
+    );
+}
+
+#[test]
 fn the_last_put_of_a_key_wins_with_its_own_vector() {
     let table = Table::new();
     table.batch(json!([put("k", "coffee"), put("k", "tea")])).unwrap();
     assert_eq!(table.stored(), [("k".to_owned(), 1)]);
     let page = table.search(json!({ "query": "tea" }));
     assert!(page.items[0].score.unwrap() > 0.999);
+}
+
+#[test]
+fn a_put_that_is_written_over_is_embedded_only_if_something_searches_before() {
+    let table = Table::new();
+    let ops = json!([
+        put("k", "coffee"),
+        get("k"),
+        put("k", "tea"),
+        put("gone", "cocoa"),
+        delete("gone")
+    ]);
+    table.batch(ops).unwrap();
+    assert_eq!(table.embedder.texts(TextKind::Document), ["tea"]);
+    let table = Table::new();
+    let find = search(json!({ "query": "coffee" }));
+    let answers = table
+        .batch(json!([put("k", "coffee"), find, put("k", "tea")]))
+        .unwrap();
+    assert!(page(answers[1].clone()).items[0].score.unwrap() > 0.999);
+    assert_eq!(table.embedder.texts(TextKind::Document), ["coffee", "tea"]);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use burrow::embed::{Embedder, Embedding, TextKind};
 use burrow::model::{Clock, Hit, Item, Millis, Namespace, Op, OpResult, Page};
 use burrow::storage::Storage;
 use burrow::storage::memory::MemoryStorage;
-use burrow::store::{Store, StoreOptions};
+use burrow::store::{Observer, Phase, Store, StoreOptions};
 use burrow::{Error, Result};
 use futures::channel::oneshot;
 use futures::executor::block_on;
@@ -43,7 +43,7 @@ type Vectors = Box<dyn Fn(&str) -> Vec<f32>>;
 pub struct Fake {
     pub fingerprint: String,
     pub dims: Option<usize>,
-    vector: Vectors,
+    pub vector: Vectors,
     /// Every call: its texts and their kind.
     pub calls: RefCell<Vec<(Vec<String>, TextKind)>>,
     /// Fails this call, counted from the next one on.
@@ -82,7 +82,12 @@ impl Fake {
 
     /// Lets the oldest call that is held go on.
     pub fn release(&self) {
-        let sender = self.held.borrow_mut().pop_front();
+        self.release_at(0);
+    }
+
+    /// Lets the call that has so many others held before it go on.
+    pub fn release_at(&self, position: usize) {
+        let sender = self.held.borrow_mut().remove(position);
         sender
             .expect("a call is held")
             .send(())
@@ -283,4 +288,49 @@ pub fn keys(page: &Page) -> Vec<&str> {
 
 pub fn key(hit: &Hit) -> &str {
     &hit.item.key.0
+}
+
+/// Remembers progress, and cancels once so much is done.
+#[derive(Default)]
+pub struct Watch {
+    pub heard: RefCell<Vec<(Phase, usize, usize)>>,
+    pub cancel_at: Option<usize>,
+}
+
+impl Observer for Watch {
+    fn progress(&self, phase: Phase, done: usize, total: usize) {
+        self.heard.borrow_mut().push((phase, done, total));
+    }
+
+    fn cancelled(&self) -> bool {
+        let done = self.heard.borrow().last().map_or(0, |&(_, done, _)| done);
+        self.cancel_at.is_some_and(|at| done >= at)
+    }
+}
+
+/// Letters counted, so that anagrams are the same: another model.
+pub fn letters() -> Rc<Fake> {
+    Fake::new("letters", |text| {
+        let mut bag = vec![0.0; 26];
+        text.bytes()
+            .filter(u8::is_ascii_lowercase)
+            .for_each(|letter| bag[usize::from(letter - b'a')] += 1.0);
+        bag
+    })
+}
+
+/// Puts a text below `a`.
+pub fn put(key: &str, text: &str) -> Value {
+    json!({ "op": "put", "namespace": ["a"], "key": key, "value": { "text": text } })
+}
+
+/// Performs one operation.
+pub fn ask(store: &Store, op: Value) -> Result<OpResult> {
+    block_on(store.execute(parse(op)?))
+}
+
+/// The keys of what a query finds with half of the best score or more.
+pub fn found(store: &Store, query: &str) -> Vec<String> {
+    let page = page(ask(store, search(json!({ "query": query, "minScore": 0.5 }))).unwrap());
+    keys(&page).into_iter().map(str::to_owned).collect()
 }

@@ -11,7 +11,7 @@ pub fn run(wasm: &Path, name: &str, variant: &str) -> Result<PathBuf> {
     let out = paths::work().join("bindgen").join(variant);
     let stamp = stamp::Stamp::new(&format!("bindgen-{variant}"))
         .text(name)
-        .text("web, 0.2.130")
+        .text("web, no default path, 0.2.130")
         .path(wasm)?;
     let products = [format!("{name}.js"), format!("{name}_bg.wasm")].map(|file| out.join(file));
     if stamp.fresh(&products) {
@@ -27,6 +27,8 @@ fn generate(wasm: &Path, name: &str, out: &Path) -> Result<()> {
     if out.exists() {
         std::fs::remove_dir_all(out)?;
     }
+    // No default path in the glue: bundlers would copy each module twice, once more for the worker. The package names
+    // the addresses itself, at one place.
     // `web` and not `bundler`: the same file then works in pages, workers, Node, Deno, Bun and workerd.
     Bindgen::new()
         .input_path(wasm)

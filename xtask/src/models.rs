@@ -82,7 +82,10 @@ fn ensure(file: &ModelFile) -> Result<()> {
                     .with_context(|| format!("cannot write {}", place.display()))?;
                 return Ok(());
             }
-            Err(error) => failures.push(format!("{name}: {error:#}")),
+            Err(error) => {
+                let _ = std::fs::remove_file(&part);
+                failures.push(format!("{name}: {error:#}"));
+            }
         }
     }
     bail!("{}", advice(file, &place, &failures))

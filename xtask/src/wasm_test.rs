@@ -123,24 +123,32 @@ fn run_binary(binary: &Path, pass: &Pass) -> Result<Counts> {
     Ok(total)
 }
 
-/// The runner's process, ended when this is dropped.
-struct Server(Child);
+/// The runner's process, ended when this is dropped, and what it wrote: it is ended while it serves, and has no chance
+/// to tidy up.
+struct Server {
+    runner: Child,
+    files: PathBuf,
+}
 
 impl Server {
     fn start(binary: &Path, port: u16) -> Result<Self> {
+        let files = paths::work().join(format!("wasm-test-{port}"));
+        std::fs::create_dir_all(&files)?;
         let mut command = std::process::Command::new(std::env::current_exe()?);
-        command
-            .arg(RUNNER)
-            .arg(binary)
-            .current_dir(paths::root());
+        command.arg(RUNNER).arg(binary).current_dir(paths::root());
         command
             .env("NO_HEADLESS", "1")
-            .env("WASM_BINDGEN_TEST_ADDRESS", format!("127.0.0.1:{port}"));
-        let child = command.stdout(Stdio::null()).spawn()?;
-        let mut server = Self(child);
+            // For test crates that do not say where they run.
+            .env("WASM_BINDGEN_USE_BROWSER", "1")
+            .env("WASM_BINDGEN_TEST_ADDRESS", format!("127.0.0.1:{port}"))
+            .env("TMPDIR", &files);
+        let mut server = Self {
+            runner: command.stdout(Stdio::null()).spawn()?,
+            files,
+        };
         // The page is ready when the port answers; bindgen on a debug build takes seconds before that.
         while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
-            if let Some(status) = server.0.try_wait()? {
+            if let Some(status) = server.runner.try_wait()? {
                 bail!("the test runner ended early ({status})");
             }
             std::thread::sleep(std::time::Duration::from_millis(50));
@@ -151,7 +159,8 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        let _ = self.runner.kill();
+        let _ = self.runner.wait();
+        let _ = std::fs::remove_dir_all(&self.files);
     }
 }

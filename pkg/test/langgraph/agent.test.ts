@@ -3,14 +3,14 @@
  * versions drop `index` and throw on `listNamespaces()`; `unwrapStore` gets the store back.
  */
 import { HumanMessage, ToolMessage } from "@langchain/core/messages";
-import { AsyncBatchedStore, InMemoryStore } from "@langchain/langgraph-checkpoint";
 import { getStore, MemorySaver, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
-import { AIMessage, createAgent, fakeModel, tool, type ToolRuntime } from "langchain";
+import { AsyncBatchedStore, InMemoryStore } from "@langchain/langgraph-checkpoint";
+import { AIMessage, createAgent, fakeModel, type ToolRuntime, tool } from "langchain";
 import { afterEach, describe, expect, it } from "vitest";
 
 import { BurrowError } from "../../src/errors.js";
-import { unwrapStore, type BurrowStore } from "../../src/langgraph.js";
-import { closeAll, keys, openBurrow, openReference, scores, SunEmbeddings } from "./support.js";
+import { type BurrowStore, unwrapStore } from "../../src/langgraph.js";
+import { closeAll, keys, openBurrow, openReference, SunEmbeddings, scores } from "./support.js";
 
 afterEach(closeAll);
 
@@ -34,7 +34,11 @@ const recall = tool(async (input: { text: string }, runtime: ToolRuntime) => {
   return JSON.stringify({ texts: found.map((item) => item.value.text), namespaces });
 }, text("recall"));
 
-async function say(store: BurrowStore, thread: string, call: { name: string; args: { text: string } }): Promise<string> {
+async function say(
+  store: BurrowStore,
+  thread: string,
+  call: { name: string; args: { text: string } },
+): Promise<string> {
   const agent = createAgent({
     model: fakeModel().respondWithTools([call]).respond(new AIMessage("done")),
     tools: [remember, recall],
@@ -95,7 +99,12 @@ describe("unwrapStore", () => {
   it("says what it found instead", async () => {
     const other = await openReference();
     expect(other).toBeInstanceOf(InMemoryStore);
-    for (const [found, name] of [[other, "InMemoryStore"], [new AsyncBatchedStore(other), "InMemoryStore"], [undefined, "none"], [null, "none"]] as const) {
+    for (const [found, name] of [
+      [other, "InMemoryStore"],
+      [new AsyncBatchedStore(other), "InMemoryStore"],
+      [undefined, "none"],
+      [null, "none"],
+    ] as const) {
       expect(() => unwrapStore(found)).toThrow(BurrowError);
       expect(() => unwrapStore(found)).toThrow(name);
     }

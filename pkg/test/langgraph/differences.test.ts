@@ -4,7 +4,7 @@
  */
 import { afterEach, describe, expect, it, vi } from "vitest";
 
-import { closeAll, keys, LetterEmbeddings, openBurrow, openReference, scores, SunEmbeddings } from "./support.js";
+import { closeAll, keys, LetterEmbeddings, openBurrow, openReference, SunEmbeddings, scores } from "./support.js";
 
 afterEach(closeAll);
 afterEach(() => vi.restoreAllMocks());
@@ -24,7 +24,7 @@ describe("items", () => {
       await store.put(["n"], "a", value);
       value.list.push(2);
       const item = await store.get(["n"], "a");
-      (item?.value.list as number[]).push(3);
+      item?.value.list.push(3);
     }
     expect((await reference.get(["n"], "a"))?.value).toEqual({ list: [1, 2, 3] });
     expect((await burrow.get(["n"], "a"))?.value).toEqual({ list: [1] });
@@ -41,7 +41,10 @@ describe("items", () => {
   ])("refuse %s, which JSON cannot hold", async (_, value) => {
     const { reference, burrow } = await pair();
     await reference.put(["n"], "a", value);
-    await expect(burrow.put(["n"], "a", value)).rejects.toMatchObject({ name: "BurrowError", code: "invalid_document" });
+    await expect(burrow.put(["n"], "a", value)).rejects.toMatchObject({
+      name: "BurrowError",
+      code: "invalid_document",
+    });
     expect(await burrow.get(["n"], "a")).toBeNull();
   });
 
@@ -102,7 +105,10 @@ describe("batch", () => {
   // The reference answers such a list with nothing at all, so that later answers slip by one.
   it("answers a list without match conditions at its place", async () => {
     const { reference, burrow } = await pair();
-    const operations = () => [{ limit: 10, offset: 0 }, { namespace: ["n"], key: "a" }];
+    const operations = () => [
+      { limit: 10, offset: 0 },
+      { namespace: ["n"], key: "a" },
+    ];
     for (const store of [reference, burrow]) await store.put(["n"], "a", { v: 1 });
     expect(await reference.batch(operations())).toHaveLength(1);
     expect(await burrow.batch(operations())).toMatchObject([[["n"]], { key: "a" }]);
@@ -183,7 +189,10 @@ describe("filters", () => {
   it("refuse an operator that does not exist, by name", async () => {
     const found = await search({ v: { $regex: "h.*" } });
     expect(await found.reference()).toEqual([]);
-    await expect(found.burrow()).rejects.toMatchObject({ code: "invalid_filter", message: expect.stringContaining("$regex") });
+    await expect(found.burrow()).rejects.toMatchObject({
+      code: "invalid_filter",
+      message: expect.stringContaining("$regex"),
+    });
   });
 });
 

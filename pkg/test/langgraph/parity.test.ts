@@ -1,10 +1,10 @@
 /**
  * What LangGraph.js's own tests pin, on `BurrowStore` and on the reference alike: see `support.ts`.
  */
-import { InvalidNamespaceError, type BaseStore, type Operation } from "@langchain/langgraph-checkpoint";
+import { type BaseStore, InvalidNamespaceError, type Operation } from "@langchain/langgraph-checkpoint";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
-import { closeAll, keys, LetterEmbeddings, scores, stores, SunEmbeddings } from "./support.js";
+import { closeAll, keys, LetterEmbeddings, SunEmbeddings, scores, stores } from "./support.js";
 
 afterEach(closeAll);
 
@@ -83,12 +83,15 @@ describe.each(stores)("$name", ({ open }) => {
       await expect(store.put(namespace, "k", { a: 1 })).rejects.toMatchObject({ name: "InvalidNamespaceError" });
     });
 
-    it.each(refused.filter(([name]) => name !== "the reserved root"))("a raw batch refuses %s", async (_, namespace) => {
-      const store = await open();
-      await expect(store.batch([{ namespace, key: "k", value: { a: 1 } }])).rejects.toThrow(InvalidNamespaceError);
-      await expect(store.batch([{ namespace, key: "k", value: null }])).rejects.toThrow(InvalidNamespaceError);
-      await expect(store.batch([{ namespace, key: "k" }])).rejects.toThrow(InvalidNamespaceError);
-    });
+    it.each(refused.filter(([name]) => name !== "the reserved root"))(
+      "a raw batch refuses %s",
+      async (_, namespace) => {
+        const store = await open();
+        await expect(store.batch([{ namespace, key: "k", value: { a: 1 } }])).rejects.toThrow(InvalidNamespaceError);
+        await expect(store.batch([{ namespace, key: "k", value: null }])).rejects.toThrow(InvalidNamespaceError);
+        await expect(store.batch([{ namespace, key: "k" }])).rejects.toThrow(InvalidNamespaceError);
+      },
+    );
 
     it.each(["thing.about", "a:b", "a\0b", ""])("reads and lists refuse the label %j", async (label) => {
       const store = await open();
@@ -127,12 +130,24 @@ describe.each(stores)("$name", ({ open }) => {
         ["b", "a", "f"],
         ["users", "123"],
       ]);
-      const below = [["a", "b", "c"], ["a", "b", "d", "e"], ["a", "b", "d", "i"], ["a", "b", "f"]];
+      const below = [
+        ["a", "b", "c"],
+        ["a", "b", "d", "e"],
+        ["a", "b", "d", "i"],
+        ["a", "b", "f"],
+      ];
       expect(await store.listNamespaces({ prefix: ["a", "b"] })).toEqual(below);
       expect(await store.listNamespaces({ prefix: ["a", "b"], limit: 2 })).toEqual(below.slice(0, 2));
       expect(await store.listNamespaces({ prefix: ["a", "b"], offset: 2 })).toEqual(below.slice(2));
-      expect(await store.listNamespaces({ suffix: ["f"] })).toEqual([["a", "b", "f"], ["a", "c", "f"], ["b", "a", "f"]]);
-      expect(await store.listNamespaces({ prefix: ["a"], suffix: ["f"] })).toEqual([["a", "b", "f"], ["a", "c", "f"]]);
+      expect(await store.listNamespaces({ suffix: ["f"] })).toEqual([
+        ["a", "b", "f"],
+        ["a", "c", "f"],
+        ["b", "a", "f"],
+      ]);
+      expect(await store.listNamespaces({ prefix: ["a"], suffix: ["f"] })).toEqual([
+        ["a", "b", "f"],
+        ["a", "c", "f"],
+      ]);
       expect(await store.listNamespaces({ prefix: ["a", "b"], maxDepth: 3 })).toEqual([
         ["a", "b", "c"],
         ["a", "b", "d"],
@@ -150,7 +165,10 @@ describe.each(stores)("$name", ({ open }) => {
         ["guests", "456", "preferences"],
         ["admin", "users", "settings", "789"],
       ]);
-      expect(await store.listNamespaces({ prefix: ["users", "*"] })).toEqual([["users", "123"], ["users", "789", "settings"]]);
+      expect(await store.listNamespaces({ prefix: ["users", "*"] })).toEqual([
+        ["users", "123"],
+        ["users", "789", "settings"],
+      ]);
       expect(await store.listNamespaces({ suffix: ["*", "preferences"] })).toEqual([["guests", "456", "preferences"]]);
       expect(await store.listNamespaces({ prefix: ["*", "users"], suffix: ["*", "settings"] })).toEqual([]);
       expect(await store.listNamespaces({ prefix: ["*", "users"], suffix: ["settings", "*"] })).toEqual([
@@ -172,17 +190,30 @@ describe.each(stores)("$name", ({ open }) => {
 
     it("ANDs any number of match conditions", async () => {
       const store = await open();
-      await putAll(store, [["a", "b", "c"], ["a", "x", "c"], ["z", "b", "c"], ["a", "b", "d"]]);
+      await putAll(store, [
+        ["a", "b", "c"],
+        ["a", "x", "c"],
+        ["z", "b", "c"],
+        ["a", "b", "d"],
+      ]);
       const list = async (...matchConditions: { matchType: "prefix" | "suffix"; path: string[] }[]) =>
         (await store.batch([{ matchConditions, limit: 10, offset: 0 }]))[0];
       const prefix = (...path: string[]) => ({ matchType: "prefix" as const, path });
       const suffix = (...path: string[]) => ({ matchType: "suffix" as const, path });
-      expect(await list(prefix("a"), prefix("*", "b"))).toEqual([["a", "b", "c"], ["a", "b", "d"]]);
+      expect(await list(prefix("a"), prefix("*", "b"))).toEqual([
+        ["a", "b", "c"],
+        ["a", "b", "d"],
+      ]);
       expect(await list(prefix("a"), prefix("z"))).toEqual([]);
-      expect(await list(suffix("c"), suffix("b", "*"))).toEqual([["a", "b", "c"], ["z", "b", "c"]]);
+      expect(await list(suffix("c"), suffix("b", "*"))).toEqual([
+        ["a", "b", "c"],
+        ["z", "b", "c"],
+      ]);
       expect(await list(prefix("a"), suffix("b", "*"), suffix("c"))).toEqual([["a", "b", "c"]]);
       expect(await list()).toHaveLength(4);
-      await expect(list({ matchType: "infix" as "prefix", path: ["a"] })).rejects.toThrow("Unsupported match type: infix");
+      await expect(list({ matchType: "infix" as "prefix", path: ["a"] })).rejects.toThrow(
+        "Unsupported match type: infix",
+      );
     });
   });
 
@@ -209,9 +240,7 @@ describe.each(stores)("$name", ({ open }) => {
 
     it("gives ten items by default and pages through all", async () => {
       const store = await open();
-      await store.batch(
-        Array.from({ length: 25 }, (_, i) => ({ namespace: ["n"], key: `k${100 + i}`, value: { i } })),
-      );
+      await store.batch(Array.from({ length: 25 }, (_, i) => ({ namespace: ["n"], key: `k${100 + i}`, value: { i } })));
       expect(await store.search(["n"])).toHaveLength(10);
       const pages = [];
       for (const offset of [0, 10, 20, 30]) pages.push(await store.search(["n"], { offset, limit: 10 }));

@@ -55,7 +55,9 @@ function question({ below, one }: ReturnType<typeof choices>): (store: BaseStore
 
 const plain = (items: SearchItem[]): string[] =>
   items
-    .map(({ namespace, key, value, score }) => JSON.stringify([score?.toFixed(4), namespace, key, value.text, value.n, value.tag]))
+    .map(({ namespace, key, value, score }) =>
+      JSON.stringify([score?.toFixed(4), namespace, key, value.text, value.n, value.tag]),
+    )
     .sort();
 
 const falling = (items: SearchItem[]): boolean =>
@@ -78,5 +80,7 @@ it.each(Array.from({ length: 40 }, (_, seed) => seed))("history %i", async (seed
     expect(falling(found)).toBe(true);
   }
   const live = new Set((await reference.search([], { limit: 100 })).map((item) => JSON.stringify(item.namespace)));
-  expect((await burrow.listNamespaces()).map((namespace) => JSON.stringify(namespace)).sort()).toEqual([...live].sort());
+  expect((await burrow.listNamespaces()).map((namespace) => JSON.stringify(namespace)).sort()).toEqual(
+    [...live].sort(),
+  );
 });

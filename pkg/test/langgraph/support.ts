@@ -5,7 +5,7 @@
  * `InMemoryStore` and against `BurrowStore`, so that a value which the reference does not give fails too.
  */
 import { Embeddings } from "@langchain/core/embeddings";
-import { InMemoryStore, type BaseStore, type Item, type SearchItem } from "@langchain/langgraph-checkpoint";
+import { type BaseStore, InMemoryStore, type Item, type SearchItem } from "@langchain/langgraph-checkpoint";
 
 import { BurrowStore } from "../../src/langgraph.js";
 
@@ -72,9 +72,7 @@ const freshName = (): string => `langgraph-test-${crypto.randomUUID()}`;
 export const openReference: Opener = async (index) =>
   index ? new InMemoryStore({ index: { dims: index.embeddings.dims, ...index } }) : new InMemoryStore();
 
-export const openBurrow = async (
-  index?: { embeddings: LetterEmbeddings; fields?: string[] },
-): Promise<BurrowStore> => {
+export const openBurrow = async (index?: { embeddings: LetterEmbeddings; fields?: string[] }): Promise<BurrowStore> => {
   const store = await BurrowStore.open({
     name: freshName(),
     storage: "memory",

@@ -4,7 +4,7 @@ import type { BaseStore, Item, Operation, SearchItem } from "@langchain/langgrap
 import { expectTypeOf, it } from "vitest";
 
 import type { Burrow } from "../../src/burrow.js";
-import { BurrowStore, unwrapStore, type BurrowStoreOptions } from "../../src/langgraph.js";
+import { BurrowStore, type BurrowStoreOptions, unwrapStore } from "../../src/langgraph.js";
 
 it("is a BaseStore", () => {
   expectTypeOf<BurrowStore>().toExtend<BaseStore>();
@@ -32,7 +32,9 @@ it("takes the index as LangGraph and as Burrow spell it", () => {
   const embeddings = {} as Embeddings;
   expectTypeOf({ index: { dims: 384, embeddings, fields: ["text"] } }).toExtend<BurrowStoreOptions>();
   expectTypeOf({ index: { embeddings } }).toExtend<BurrowStoreOptions>();
-  expectTypeOf({ index: { dims: 3, embed: (texts: string[]) => texts.map(() => [1, 2, 3]) } }).toExtend<BurrowStoreOptions>();
+  expectTypeOf({
+    index: { dims: 3, embed: (texts: string[]) => texts.map(() => [1, 2, 3]) },
+  }).toExtend<BurrowStoreOptions>();
   expectTypeOf({ index: { embed: "bge-small-en-v1.5" as const } }).toExtend<BurrowStoreOptions>();
   expectTypeOf({ index: false as const, storage: "memory" as const }).toExtend<BurrowStoreOptions>();
   expectTypeOf({ index: { dims: "384", embeddings } }).not.toExtend<BurrowStoreOptions>();

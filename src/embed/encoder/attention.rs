@@ -173,7 +173,7 @@ mod tests {
         for (count, width) in [(1, 8), (2, 26), (3, 4), (2, 32), (2, 5)] {
             for (before, keys) in [(0, 1), (2, 3), (0, 8), (1, 13), (0, 61)] {
                 let (heads, hidden) = (Heads { count, width }, count * width);
-                let number = |at: usize| ((at * 2_654_435_761) % 1009) as f32 / 300.0 - 1.6;
+                let number = |at: usize| ((at as u64 * 2_654_435_761) % 1009) as f32 / 300.0 - 1.6;
                 let keys_values: Vec<f32> = (0..(before + keys) * 2 * hidden).map(number).collect();
                 let queries: Vec<f32> = (0..(before + keys) * hidden).map(|at| number(at + 77)).collect();
                 let span = Span {

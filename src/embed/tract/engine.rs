@@ -162,6 +162,9 @@ fn plan(
 
 fn hidden_size(graph: &TypedModel) -> TractResult<Option<usize>> {
     let fact = graph.output_fact(0)?;
-    let hidden = fact.shape.last().and_then(|dim| usize::try_from(dim.to_i64().ok()?).ok());
+    let hidden = fact
+        .shape
+        .last()
+        .and_then(|dim| usize::try_from(dim.to_i64().ok()?).ok());
     Ok(hidden.filter(|hidden| *hidden > 0 && fact.rank() == 3 && fact.datum_type == f32::datum_type()))
 }

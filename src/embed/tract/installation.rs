@@ -38,9 +38,19 @@ pub struct Installation {
 }
 
 enum State {
-    Receiving { model: VerifiedFile, tokenizer: Option<Vec<u8>> },
-    Verified { model: Vec<u8>, sha256: String, tokenizer: Vec<u8> },
-    Compiled { encoder: SentenceEncoder, parts: Option<Parts> },
+    Receiving {
+        model: VerifiedFile,
+        tokenizer: Option<Vec<u8>>,
+    },
+    Verified {
+        model: Vec<u8>,
+        sha256: String,
+        tokenizer: Vec<u8>,
+    },
+    Compiled {
+        encoder: SentenceEncoder,
+        parts: Option<Parts>,
+    },
     /// A step failed, or took everything.
     Spent,
 }
@@ -66,8 +76,15 @@ impl Installation {
     /// Nothing has arrived yet.
     pub fn new(spec: ModelSpec) -> Self {
         let file = spec.model.clone().unwrap_or_default();
-        let expected = Expected { kind: FileKind::Onnx, size: file.size, sha256: file.sha256 };
-        let state = State::Receiving { model: VerifiedFile::new(expected), tokenizer: None };
+        let expected = Expected {
+            kind: FileKind::Onnx,
+            size: file.size,
+            sha256: file.sha256,
+        };
+        let state = State::Receiving {
+            model: VerifiedFile::new(expected),
+            tokenizer: None,
+        };
         Self { spec, state }
     }
 
@@ -82,8 +99,14 @@ impl Installation {
     /// The whole `tokenizer.json`.
     pub fn tokenizer(&mut self, bytes: &[u8]) -> Result<()> {
         let file = self.spec.tokenizer.clone().unwrap_or_default();
-        let State::Receiving { tokenizer, .. } = &mut self.state else { return Err(out_of_turn()) };
-        let expected = Expected { kind: FileKind::TokenizerJson, size: file.size, sha256: file.sha256 };
+        let State::Receiving { tokenizer, .. } = &mut self.state else {
+            return Err(out_of_turn());
+        };
+        let expected = Expected {
+            kind: FileKind::TokenizerJson,
+            size: file.size,
+            sha256: file.sha256,
+        };
         let mut verified = VerifiedFile::new(expected);
         verified.push(bytes)?;
         *tokenizer = Some(verified.finish()?);
@@ -92,39 +115,75 @@ impl Installation {
 
     /// Checks what has arrived by size and hash.
     pub fn verify(&mut self) -> Result<()> {
-        let State::Receiving { model, tokenizer } = self.take() else { return Err(out_of_turn()) };
+        let State::Receiving { model, tokenizer } = self.take() else {
+            return Err(out_of_turn());
+        };
         let tokenizer = tokenizer.ok_or_else(|| Error::model_load("the tokenizer has not arrived"))?;
         let model = model.finish()?;
         // The hash was expected and met, or is taken now.
         let known = self.spec.model.as_ref().and_then(|file| file.sha256.clone());
         let sha256 = known.unwrap_or_else(|| hex(&Sha256::digest(&model)));
-        self.state = State::Verified { model, sha256, tokenizer };
+        self.state = State::Verified {
+            model,
+            sha256,
+            tokenizer,
+        };
         Ok(())
     }
 
     /// Lets tract load the graph, and looks for the encoder in it.
     pub fn compile(&mut self) -> Result<Compiled> {
-        let State::Verified { model, sha256, tokenizer } = self.take() else { return Err(out_of_turn()) };
+        let State::Verified {
+            model,
+            sha256,
+            tokenizer,
+        } = self.take()
+        else {
+            return Err(out_of_turn());
+        };
         let graph = OnnxModel::parse(&model)?;
         drop(model);
         let words = WordPiece::from_tokenizer_json(&tokenizer, self.spec.lowercase)?;
         let engine = TractEngine::load(&graph)?;
         let (vocabulary, rules) = (words.vocab().map(str::to_owned).collect(), words.rules().clone());
         let (parts, unrecognised) = match extract(&graph) {
-            Ok(weights) => (Some(Parts { weights, vocabulary, rules, sha256 }), None),
+            Ok(weights) => (
+                Some(Parts {
+                    weights,
+                    vocabulary,
+                    rules,
+                    sha256,
+                }),
+                None,
+            ),
             Err(reason) => (None, Some(reason.to_string())),
         };
-        let encoder =
-            SentenceEncoder::new(words, Box::new(engine), self.spec.pooling, self.prefixes(), self.spec.max_tokens);
-        let compiled = Compiled { unrecognised, dims: encoder.dims() };
+        let encoder = SentenceEncoder::new(
+            words,
+            Box::new(engine),
+            self.spec.pooling,
+            self.prefixes(),
+            self.spec.max_tokens,
+        );
+        let compiled = Compiled {
+            unrecognised,
+            dims: encoder.dims(),
+        };
         self.state = State::Compiled { encoder, parts };
         Ok(compiled)
     }
 
     /// Makes the pack; once, since it takes the weights.
     pub fn pack(&mut self, precision: Precision) -> Result<AlignedBytes> {
-        let State::Compiled { parts, .. } = &mut self.state else { return Err(out_of_turn()) };
-        let Parts { weights, vocabulary, rules, sha256 } = parts.take().ok_or_else(out_of_turn)?;
+        let State::Compiled { parts, .. } = &mut self.state else {
+            return Err(out_of_turn());
+        };
+        let Parts {
+            weights,
+            vocabulary,
+            rules,
+            sha256,
+        } = parts.take().ok_or_else(out_of_turn)?;
         let info = PackInfo {
             fingerprint: self.spec.fingerprint.clone().unwrap_or_default(),
             source_sha256: sha256,
@@ -146,7 +205,10 @@ impl Installation {
     }
 
     fn prefixes(&self) -> Prefixes {
-        Prefixes { query: self.spec.query_prefix.clone(), document: self.spec.document_prefix.clone() }
+        Prefixes {
+            query: self.spec.query_prefix.clone(),
+            document: self.spec.document_prefix.clone(),
+        }
     }
 
     fn take(&mut self) -> State {

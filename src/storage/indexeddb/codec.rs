@@ -50,7 +50,10 @@ pub(super) fn encode(stored: &Stored) -> Vec<u8> {
         put_strings(&mut out, paths);
     }
     put_length(&mut out, entry.vectors.len());
-    entry.vectors.iter().for_each(|vector| put_vector(&mut out, vector));
+    entry
+        .vectors
+        .iter()
+        .for_each(|vector| put_vector(&mut out, vector));
     let sum = checksum(&out[5..]);
     out[1..5].copy_from_slice(&sum.to_le_bytes());
     out
@@ -63,7 +66,10 @@ fn flags(entry: &Entry) -> u8 {
         IndexFields::None => INDEX_NONE,
         IndexFields::Paths(_) => INDEX_PATHS,
     };
-    bit(entry.ttl.is_some(), HAS_TTL) | bit(entry.expires_at.is_some(), HAS_EXPIRY) | bit(entry.pending, PENDING) | index
+    bit(entry.ttl.is_some(), HAS_TTL)
+        | bit(entry.expires_at.is_some(), HAS_EXPIRY)
+        | bit(entry.pending, PENDING)
+        | index
 }
 
 fn put_vector(out: &mut Vec<u8>, vector: &TextVector) {
@@ -113,8 +119,16 @@ fn read_entry(reader: &mut Reader, flags: u8) -> Option<Entry> {
     let has = |flag: u8| flags & flag != 0;
     let created_at = reader.i64()?;
     let updated_at = reader.i64()?;
-    let ttl = if has(HAS_TTL) { Some(f64::from_le_bytes(reader.array()?)) } else { None };
-    let expires_at = if has(HAS_EXPIRY) { Some(reader.i64()?) } else { None };
+    let ttl = if has(HAS_TTL) {
+        Some(f64::from_le_bytes(reader.array()?))
+    } else {
+        None
+    };
+    let expires_at = if has(HAS_EXPIRY) {
+        Some(reader.i64()?)
+    } else {
+        None
+    };
     let namespace = Namespace(reader.strings()?);
     let key = Key(reader.string()?);
     let index = match (has(INDEX_NONE), has(INDEX_PATHS)) {
@@ -125,7 +139,16 @@ fn read_entry(reader: &mut Reader, flags: u8) -> Option<Entry> {
     };
     let vectors = reader.many(Reader::vector)?;
     let (id, pending) = (ItemId { namespace, key }, has(PENDING));
-    Some(Entry { id, created_at, updated_at, ttl, expires_at, index, pending, vectors })
+    Some(Entry {
+        id,
+        created_at,
+        updated_at,
+        ttl,
+        expires_at,
+        index,
+        pending,
+        vectors,
+    })
 }
 
 /// What is left to read.
@@ -178,8 +201,14 @@ impl<'a> Reader<'a> {
         };
         let bytes = self.length()?.checked_mul(4)?;
         let floats = self.take(bytes)?.chunks_exact(4);
-        let vector: Rc<[f32]> = floats.map(|four| f32::from_le_bytes([four[0], four[1], four[2], four[3]])).collect();
-        Some(TextVector { text, vector, truncated })
+        let vector: Rc<[f32]> = floats
+            .map(|four| f32::from_le_bytes([four[0], four[1], four[2], four[3]]))
+            .collect();
+        Some(TextVector {
+            text,
+            vector,
+            truncated,
+        })
     }
 }
 
@@ -193,7 +222,12 @@ mod tests {
 
     fn entries() -> impl Strategy<Value = Stored> {
         let id = (vec("\\PC{0,8}", 0..4), "\\PC{0,12}");
-        let times = (any::<i64>(), any::<i64>(), option::of(-1e9..1e9f64), option::of(any::<i64>()));
+        let times = (
+            any::<i64>(),
+            any::<i64>(),
+            option::of(-1e9..1e9f64),
+            option::of(any::<i64>()),
+        );
         let index = prop_oneof![
             Just(IndexFields::Default),
             Just(IndexFields::None),
@@ -206,9 +240,28 @@ mod tests {
             truncated,
         });
         (id, times, index, any::<bool>(), vec(vector, 0..4), any::<u32>()).prop_map(
-            |((labels, key), (created_at, updated_at, ttl, expires_at), index, pending, vectors, document)| {
-                let id = ItemId { namespace: Namespace(labels), key: Key(key) };
-                let entry = Entry { id, created_at, updated_at, ttl, expires_at, index, pending, vectors };
+            |(
+                (labels, key),
+                (created_at, updated_at, ttl, expires_at),
+                index,
+                pending,
+                vectors,
+                document,
+            )| {
+                let id = ItemId {
+                    namespace: Namespace(labels),
+                    key: Key(key),
+                };
+                let entry = Entry {
+                    id,
+                    created_at,
+                    updated_at,
+                    ttl,
+                    expires_at,
+                    index,
+                    pending,
+                    vectors,
+                };
                 Stored { entry, document }
             },
         )
@@ -218,14 +271,21 @@ mod tests {
     #[test]
     fn an_entry_is_laid_out_as_the_format_document_says() {
         let entry = Entry {
-            id: ItemId { namespace: Namespace(vec!["a".into()]), key: Key("k".into()) },
+            id: ItemId {
+                namespace: Namespace(vec!["a".into()]),
+                key: Key("k".into()),
+            },
             created_at: 1,
             updated_at: 2,
             ttl: None,
             expires_at: Some(3),
             index: IndexFields::Default,
             pending: true,
-            vectors: vec![TextVector { text: [7; 16], vector: [1.0, -2.0].into(), truncated: true }],
+            vectors: vec![TextVector {
+                text: [7; 16],
+                vector: [1.0, -2.0].into(),
+                truncated: true,
+            }],
         };
         #[rustfmt::skip]
         let mut expected = vec![
@@ -239,7 +299,13 @@ mod tests {
             0, 0, 0x80, 0x3f, 0, 0, 0, 0xc0, // 1.0, -2.0
         ];
         expected[1..5].copy_from_slice(&ZLIB_CRC32.to_le_bytes());
-        assert_eq!(encode(&Stored { entry, document: 0xdead_beef }), expected);
+        assert_eq!(
+            encode(&Stored {
+                entry,
+                document: 0xdead_beef
+            }),
+            expected
+        );
     }
 
     const ZLIB_CRC32: u32 = 0xedeb_d7fc;

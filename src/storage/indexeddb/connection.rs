@@ -92,7 +92,11 @@ impl Connection {
     }
 
     fn usable(&self) -> Option<Rc<Handle>> {
-        self.handle.borrow().as_ref().filter(|handle| handle.alive.get()).cloned()
+        self.handle
+            .borrow()
+            .as_ref()
+            .filter(|handle| handle.alive.get())
+            .cloned()
     }
 
     fn let_go(&self, lost: &Rc<Handle>) {
@@ -131,7 +135,12 @@ impl Handle {
         };
         database.set_onclose(Some(on_close.as_ref().unchecked_ref()));
         database.set_onversionchange(Some(on_version_change.as_ref().unchecked_ref()));
-        Self { database, alive, _on_close: on_close, _on_version_change: on_version_change }
+        Self {
+            database,
+            alive,
+            _on_close: on_close,
+            _on_version_change: on_version_change,
+        }
     }
 }
 

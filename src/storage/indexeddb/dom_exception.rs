@@ -35,12 +35,42 @@ const TABLE: &[(&str, Make, &str, Cure)] = &[
         "the database was written by a newer Burrow; reload the page",
         Cure::None,
     ),
-    ("SecurityError", |m| Error::storage_unavailable(m), UNAVAILABLE, Cure::None),
-    ("NotAllowedError", |m| Error::storage_unavailable(m), UNAVAILABLE, Cure::None),
-    ("InvalidStateError", |m| Error::storage_unavailable(m), LOST, Cure::Reconnect),
-    ("UnknownError", |m| Error::storage_unavailable(m), LOST, Cure::Reconnect),
-    ("AbortError", |m| Error::storage_unavailable(m), LOST, Cure::Reconnect),
-    ("TimeoutError", |m| Error::storage_unavailable(m), LOST, Cure::Reconnect),
+    (
+        "SecurityError",
+        |m| Error::storage_unavailable(m),
+        UNAVAILABLE,
+        Cure::None,
+    ),
+    (
+        "NotAllowedError",
+        |m| Error::storage_unavailable(m),
+        UNAVAILABLE,
+        Cure::None,
+    ),
+    (
+        "InvalidStateError",
+        |m| Error::storage_unavailable(m),
+        LOST,
+        Cure::Reconnect,
+    ),
+    (
+        "UnknownError",
+        |m| Error::storage_unavailable(m),
+        LOST,
+        Cure::Reconnect,
+    ),
+    (
+        "AbortError",
+        |m| Error::storage_unavailable(m),
+        LOST,
+        Cure::Reconnect,
+    ),
+    (
+        "TimeoutError",
+        |m| Error::storage_unavailable(m),
+        LOST,
+        Cure::Reconnect,
+    ),
     (
         "NotReadableError",
         |m| Error::corrupted(m),
@@ -90,7 +120,9 @@ pub(super) fn from_idb(error: idb::Error) -> Error {
 /// Whether the failure came from a connection that the browser dropped.
 pub(super) fn lost(error: &Error) -> bool {
     let name = exception(error);
-    TABLE.iter().any(|row| Some(row.0) == name && row.3 == Cure::Reconnect)
+    TABLE
+        .iter()
+        .any(|row| Some(row.0) == name && row.3 == Cure::Reconnect)
 }
 
 /// The name of the exception underneath.

@@ -24,7 +24,11 @@ const WIDTH: usize = 1000;
 const BATCH: usize = 32;
 
 /// Writes the line of a commit.
-pub(super) fn write<'a>(log: &Store, sequence: Sequence, ids: impl ExactSizeIterator<Item = &'a ItemId>) -> Result<()> {
+pub(super) fn write<'a>(
+    log: &Store,
+    sequence: Sequence,
+    ids: impl ExactSizeIterator<Item = &'a ItemId>,
+) -> Result<()> {
     let line = match ids.len() > WIDTH {
         true => JsValue::NULL,
         false => ids.map(item_key).collect::<Array>().into(),

@@ -75,19 +75,27 @@ enum Kind {
 impl ModelCache {
     /// Opens the cache.
     pub async fn open() -> Result<Self> {
-        Ok(Self { connection: Connection::open(DATABASE, &MODEL_CACHE).await? })
+        Ok(Self {
+            connection: Connection::open(DATABASE, &MODEL_CACHE).await?,
+        })
     }
 
     /// The bytes of a complete model and what was put beside it.
     pub async fn get(&self, id: &str) -> Result<Option<(Vec<u8>, String)>> {
         self.run(Mode::Read, async |stores| {
-            let Some(entry) = stores.entry(Kind::Complete, id).await? else { return Ok(None) };
+            let Some(entry) = stores.entry(Kind::Complete, id).await? else {
+                return Ok(None);
+            };
             let mut bytes = Vec::with_capacity(usize::try_from(entry.size).unwrap_or_default());
             for index in 0..entry.checksums.len() {
                 bytes.extend(stores.chunk(Kind::Complete, id, &entry, index).await?);
             }
             let whole = bytes.len() as u64 == entry.size;
-            if whole { Ok(Some((bytes, entry.meta))) } else { Err(damaged_model(id)) }
+            if whole {
+                Ok(Some((bytes, entry.meta)))
+            } else {
+                Err(damaged_model(id))
+            }
         })
         .await
     }
@@ -98,7 +106,11 @@ impl ModelCache {
             return Err(Error::invalid_argument("a model needs a name"));
         }
         let checksums = bytes.chunks(CHUNK).map(checksum).collect();
-        let entry = Entry { size: bytes.len() as u64, checksums, meta: meta.to_owned() };
+        let entry = Entry {
+            size: bytes.len() as u64,
+            checksums,
+            meta: meta.to_owned(),
+        };
         self.run(WRITE, async |stores| {
             stores.remove(Kind::Partial, id)?;
             stores.remove(Kind::Complete, id)?;
@@ -122,10 +134,16 @@ impl ModelCache {
     /// All models, complete ones first, by name.
     pub async fn list(&self) -> Result<Vec<CachedModel>> {
         self.run(Mode::Read, async |stores| {
-            let requests = [stores.models.get_all_keys(None)?, stores.models.get_all(None, None)?];
+            let requests = [
+                stores.models.get_all_keys(None)?,
+                stores.models.get_all(None, None)?,
+            ];
             let [keys, values] = <[JsValue; 2]>::try_from(results(&requests).await?).unwrap_or_default();
             let (keys, values): (Array, Array) = (keys.unchecked_into(), values.unchecked_into());
-            keys.iter().zip(values.iter()).map(|(key, value)| listed(&key, &value)).collect()
+            keys.iter()
+                .zip(values.iter())
+                .map(|(key, value)| listed(&key, &value))
+                .collect()
         })
         .await
     }
@@ -187,7 +205,9 @@ impl ModelCache {
 
     async fn run<T>(&self, mode: Mode, work: impl AsyncFn(&Stores) -> Result<T>) -> Result<T> {
         self.connection
-            .transaction(&[MODELS, CHUNKS], mode, async |transaction| work(&Stores::of(transaction)?).await)
+            .transaction(&[MODELS, CHUNKS], mode, async |transaction| {
+                work(&Stores::of(transaction)?).await
+            })
             .await
     }
 }
@@ -200,16 +220,24 @@ struct Stores {
 
 impl Stores {
     fn of(transaction: &Transaction) -> Result<Self> {
-        Ok(Self { models: transaction.store(MODELS)?, chunks: transaction.store(CHUNKS)? })
+        Ok(Self {
+            models: transaction.store(MODELS)?,
+            chunks: transaction.store(CHUNKS)?,
+        })
     }
 
     async fn entry(&self, kind: Kind, id: &str) -> Result<Option<Entry>> {
         let value = result(self.models.get(&model_key(kind, id))?).await?;
-        if value.is_undefined() { Ok(None) } else { parse(&value, id).map(Some) }
+        if value.is_undefined() {
+            Ok(None)
+        } else {
+            parse(&value, id).map(Some)
+        }
     }
 
     fn put_entry(&self, kind: Kind, id: &str, entry: &Entry) -> Result<()> {
-        let text = serde_json::to_string(entry).map_err(|error| Error::internal("unwritable model").caused_by(error))?;
+        let text = serde_json::to_string(entry)
+            .map_err(|error| Error::internal("unwritable model").caused_by(error))?;
         self.models.put(&model_key(kind, id), &text.into())
     }
 
@@ -220,7 +248,8 @@ impl Stores {
     }
 
     fn put_chunk(&self, kind: Kind, id: &str, index: usize, bytes: &[u8]) -> Result<()> {
-        self.chunks.put(&chunk_key(kind, id, index as f64), &to_buffer(bytes))
+        self.chunks
+            .put(&chunk_key(kind, id, index as f64), &to_buffer(bytes))
     }
 
     fn remove(&self, kind: Kind, id: &str) -> Result<()> {
@@ -249,10 +278,18 @@ fn chunk_key(kind: Kind, id: &str, index: f64) -> JsValue {
 
 fn listed(key: &JsValue, value: &JsValue) -> Result<CachedModel> {
     let key: &Array = key.unchecked_ref();
-    let id = key.get(1).as_string().ok_or_else(|| damaged("the list of models"))?;
+    let id = key
+        .get(1)
+        .as_string()
+        .ok_or_else(|| damaged("the list of models"))?;
     let entry = parse(value, &id)?;
     let complete = key.get(0) == Kind::Complete.name();
-    Ok(CachedModel { id, size: entry.size, complete, meta: entry.meta })
+    Ok(CachedModel {
+        id,
+        size: entry.size,
+        complete,
+        meta: entry.meta,
+    })
 }
 
 fn parse(value: &JsValue, id: &str) -> Result<Entry> {

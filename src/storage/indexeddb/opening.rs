@@ -43,12 +43,16 @@ pub(super) async fn open(name: &str, schema: &'static Schema) -> Result<IdbDatab
 
 /// Deletes a database; nothing when there is none.
 pub(super) async fn delete(name: &str) -> Result<()> {
-    let request = Factory::new().and_then(|factory| factory.delete(name)).map_err(from_idb)?;
+    let request = Factory::new()
+        .and_then(|factory| factory.delete(name))
+        .map_err(from_idb)?;
     Waiting::start(request.into(), None).finish().await.map(drop)
 }
 
 async fn open_at(name: &str, schema: &'static Schema, version: Option<Version>) -> Result<IdbDatabase> {
-    let request = Factory::new().and_then(|factory| factory.open(name, version)).map_err(from_idb)?;
+    let request = Factory::new()
+        .and_then(|factory| factory.open(name, version))
+        .map_err(from_idb)?;
     let result = Waiting::start(request.into(), Some(schema)).finish().await?;
     Ok(result.unchecked_into())
 }
@@ -74,7 +78,9 @@ struct Teller {
 impl Teller {
     fn tell(&self, answer: Result<JsValue>) -> bool {
         self.timer.take();
-        self.sender.take().is_some_and(|sender| sender.send(answer).is_ok())
+        self.sender
+            .take()
+            .is_some_and(|sender| sender.send(answer).is_ok())
     }
 
     fn give_up_after(self: &Rc<Self>, ms: i32) {
@@ -111,7 +117,12 @@ impl Waiting {
         request.set_onerror(Some(error.as_ref().unchecked_ref()));
         request.set_onblocked(Some(blocked.as_ref().unchecked_ref()));
         request.set_onupgradeneeded(Some(upgrade.as_ref().unchecked_ref()));
-        Self { request, answer, teller, _callbacks: callbacks }
+        Self {
+            request,
+            answer,
+            teller,
+            _callbacks: callbacks,
+        }
     }
 
     async fn finish(mut self) -> Result<JsValue> {
@@ -196,7 +207,9 @@ fn on_upgrade_needed(
                 schema.upgrade(&database.into(), event.old_version() as Version)
             }
             // Opened at "whatever it has", and it was deleted meanwhile.
-            _ => Err(Error::storage_blocked("another tab deleted the database; try again")),
+            _ => Err(Error::storage_blocked(
+                "another tab deleted the database; try again",
+            )),
         };
         if let Err(error) = outcome {
             *teller.failure.borrow_mut() = Some(error);
@@ -217,7 +230,10 @@ impl Timer {
     fn new(ms: i32, callback: impl FnMut() + 'static) -> Self {
         let callback = Closure::new(callback);
         let id = set_timeout(callback.as_ref().unchecked_ref(), ms);
-        Self { id, _callback: callback }
+        Self {
+            id,
+            _callback: callback,
+        }
     }
 }
 

@@ -49,7 +49,11 @@ struct State {
 
 /// Applies `writes`, in order, to the present entries of their [`targets`], and gives the items that changed.
 pub(super) fn apply(targets: &[ItemId], present: Vec<Option<Stored>>, writes: &[Write]) -> Vec<Outcome> {
-    let start = |entry| State { changed: false, entry, document: None };
+    let start = |entry| State {
+        changed: false,
+        entry,
+        document: None,
+    };
     let mut states: BTreeMap<&ItemId, State> = targets.iter().zip(present.into_iter().map(start)).collect();
     for write in writes {
         if let Some(state) = states.get_mut(target(write)) {
@@ -57,7 +61,13 @@ pub(super) fn apply(targets: &[ItemId], present: Vec<Option<Stored>>, writes: &[
         }
     }
     let changed = states.into_iter().filter(|(_, state)| state.changed);
-    changed.map(|(id, state)| Outcome { id: id.clone(), entry: state.entry, document: state.document }).collect()
+    changed
+        .map(|(id, state)| Outcome {
+            id: id.clone(),
+            entry: state.entry,
+            document: state.document,
+        })
+        .collect()
 }
 
 impl State {
@@ -67,11 +77,21 @@ impl State {
             Write::Put(put) => self.put(put),
             Write::Delete(_) => self.remove(),
             Write::Sweep { now, .. } => {
-                let expired = self.entry.as_ref().is_some_and(|stored| !stored.entry.alive_at(*now));
+                let expired = self
+                    .entry
+                    .as_ref()
+                    .is_some_and(|stored| !stored.entry.alive_at(*now));
                 expired && self.remove()
             }
-            Write::Refresh { updated_at, now, expires_at, .. } => {
-                let Some(Stored { entry, .. }) = &mut self.entry else { return false };
+            Write::Refresh {
+                updated_at,
+                now,
+                expires_at,
+                ..
+            } => {
+                let Some(Stored { entry, .. }) = &mut self.entry else {
+                    return false;
+                };
                 let refreshable = entry.alive_at(*now) && entry.updated_at == *updated_at;
                 refreshable && entry.expires_at.replace(*expires_at) != Some(*expires_at)
             }
@@ -80,7 +100,10 @@ impl State {
 
     fn put(&mut self, put: &Put) -> bool {
         let record = put.clone().onto(self.entry.as_ref().map(|stored| &stored.entry));
-        self.entry = Some(Stored { entry: record.entry, document: checksum(record.value.as_bytes()) });
+        self.entry = Some(Stored {
+            entry: record.entry,
+            document: checksum(record.value.as_bytes()),
+        });
         self.document = Some(record.value);
         true
     }

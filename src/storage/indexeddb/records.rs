@@ -20,7 +20,12 @@ const STATE: &str = "state";
 
 /// `[[label, …], key]`: IndexedDB orders it as [`ItemId`] does.
 pub(super) fn item_key(id: &ItemId) -> JsValue {
-    let labels: Array = id.namespace.0.iter().map(|label| JsValue::from_str(label)).collect();
+    let labels: Array = id
+        .namespace
+        .0
+        .iter()
+        .map(|label| JsValue::from_str(label))
+        .collect();
     Array::of2(&labels, &JsValue::from_str(&id.key.0)).into()
 }
 
@@ -28,13 +33,21 @@ pub(super) fn item_key(id: &ItemId) -> JsValue {
 pub(super) fn item_id(key: &JsValue) -> Option<ItemId> {
     let parts: &Array = key.dyn_ref()?;
     let labels: Array = parts.get(0).dyn_into().ok()?;
-    let labels = labels.iter().map(|label| label.as_string()).collect::<Option<_>>()?;
-    Some(ItemId { namespace: Namespace(labels), key: Key(parts.get(1).as_string()?) })
+    let labels = labels
+        .iter()
+        .map(|label| label.as_string())
+        .collect::<Option<_>>()?;
+    Some(ItemId {
+        namespace: Namespace(labels),
+        key: Key(parts.get(1).as_string()?),
+    })
 }
 
 /// What cannot have been written by us.
 pub(super) fn damaged(what: &str) -> Error {
-    Error::corrupted(format!("{what} is damaged; delete the database, or restore it from an export"))
+    Error::corrupted(format!(
+        "{what} is damaged; delete the database, or restore it from an export"
+    ))
 }
 
 /// Bytes as IndexedDB keeps them: the buffer itself is one object less to revive than a view of it.
@@ -65,7 +78,11 @@ pub(super) async fn read_entries(entries: &Store, ids: &[ItemId]) -> Result<Vec<
 }
 
 fn belongs(stored: Stored, id: &ItemId) -> Result<Stored> {
-    if stored.entry.id == *id { Ok(stored) } else { Err(damaged("a stored entry")) }
+    if stored.entry.id == *id {
+        Ok(stored)
+    } else {
+        Err(damaged("a stored entry"))
+    }
 }
 
 /// Hands all entries to `take`, in order.
@@ -73,7 +90,9 @@ pub(super) async fn each_batch(entries: &Store, mut take: impl FnMut(Stored) -> 
     let mut after: Option<JsValue> = None;
     loop {
         let range = after.as_ref().map(above).transpose()?;
-        let batch: Array = result(entries.get_all(range, Some(BATCH))?).await?.unchecked_into();
+        let batch: Array = result(entries.get_all(range, Some(BATCH))?)
+            .await?
+            .unchecked_into();
         for (position, value) in batch.iter().enumerate() {
             let stored = entry(&value)?;
             if position + 1 == BATCH as usize {
@@ -89,8 +108,14 @@ pub(super) async fn each_batch(entries: &Store, mut take: impl FnMut(Stored) -> 
 
 /// The key to go on after. It comes from the record's own bytes, so it must be seen to advance.
 fn next_start(last: &Stored, before: Option<&JsValue>) -> Result<JsValue> {
-    let advances = before.and_then(item_id).is_none_or(|before| last.entry.id > before);
-    if advances { Ok(item_key(&last.entry.id)) } else { Err(damaged("a stored entry")) }
+    let advances = before
+        .and_then(item_id)
+        .is_none_or(|before| last.entry.id > before);
+    if advances {
+        Ok(item_key(&last.entry.id))
+    } else {
+        Err(damaged("a stored entry"))
+    }
 }
 
 /// Writes an entry alone.
@@ -116,7 +141,9 @@ pub(super) fn put_outcome(entries: &Store, documents: &Store, outcome: &Outcome)
 
 /// The text of a stored document, if it is the one that was put with this entry.
 pub(super) fn document_text(document: &JsValue, stored: &Stored) -> Result<Rc<str>> {
-    let text = document.as_string().filter(|text| codec::checksum(text.as_bytes()) == stored.document);
+    let text = document
+        .as_string()
+        .filter(|text| codec::checksum(text.as_bytes()) == stored.document);
     text.map(Rc::from).ok_or_else(|| damaged("a stored document"))
 }
 
@@ -130,11 +157,18 @@ pub(super) struct State {
 
 impl State {
     pub(super) fn index(&self) -> IndexState {
-        IndexState { epoch: self.epoch, fingerprint: self.fingerprint.clone() }
+        IndexState {
+            epoch: self.epoch,
+            fingerprint: self.fingerprint.clone(),
+        }
     }
 
     pub(super) fn since(&self, changes: Vec<Change>) -> Changes {
-        Changes::Since { sequence: self.sequence, epoch: self.epoch, changes }
+        Changes::Since {
+            sequence: self.sequence,
+            epoch: self.epoch,
+            changes,
+        }
     }
 
     pub(super) fn expect_epoch(&self, epoch: u64) -> Result<()> {
@@ -163,6 +197,7 @@ pub(super) async fn read_state(meta: &Store) -> Result<State> {
 
 /// Writes the state.
 pub(super) fn write_state(meta: &Store, state: &State) -> Result<()> {
-    let text = serde_json::to_string(state).map_err(|error| Error::internal("unwritable state").caused_by(error))?;
+    let text =
+        serde_json::to_string(state).map_err(|error| Error::internal("unwritable state").caused_by(error))?;
     meta.put(&STATE.into(), &text.into())
 }

@@ -33,8 +33,13 @@ pub(super) const DOCUMENTS: &str = "documents";
 pub(super) const CHANGES: &str = "changes";
 
 /// A store's database.
-pub(super) const STORE: Schema =
-    Schema { what: "store", steps: &[Step { to: 100, adds: &[META, ENTRIES, DOCUMENTS, CHANGES] }] };
+pub(super) const STORE: Schema = Schema {
+    what: "store",
+    steps: &[Step {
+        to: 100,
+        adds: &[META, ENTRIES, DOCUMENTS, CHANGES],
+    }],
+};
 
 /// What is known of each model, complete or partial.
 pub(super) const MODELS: &str = "models";
@@ -42,8 +47,13 @@ pub(super) const MODELS: &str = "models";
 pub(super) const CHUNKS: &str = "chunks";
 
 /// The database of models, shared by all stores of an origin.
-pub(super) const MODEL_CACHE: Schema =
-    Schema { what: "model cache", steps: &[Step { to: 100, adds: &[MODELS, CHUNKS] }] };
+pub(super) const MODEL_CACHE: Schema = Schema {
+    what: "model cache",
+    steps: &[Step {
+        to: 100,
+        adds: &[MODELS, CHUNKS],
+    }],
+};
 
 impl Schema {
     /// The version that this code writes.
@@ -64,7 +74,9 @@ impl Schema {
         }
         for step in self.steps.iter().filter(|step| step.to > from) {
             for name in step.adds {
-                database.create_object_store(name, ObjectStoreParams::new()).map_err(from_idb)?;
+                database
+                    .create_object_store(name, ObjectStoreParams::new())
+                    .map_err(from_idb)?;
             }
         }
         Ok(())
@@ -79,7 +91,12 @@ impl Schema {
             Verdict::Upgrade | Verdict::Foreign => return Err(self.foreign(found)),
         }
         let names = database.object_store_names();
-        match self.steps.iter().flat_map(|step| step.adds).find(|name| !names.contains(name)) {
+        match self
+            .steps
+            .iter()
+            .flat_map(|step| step.adds)
+            .find(|name| !names.contains(name))
+        {
             Some(missing) => Err(self.foreign(found).with("missing", *missing)),
             None => Ok(()),
         }
@@ -91,11 +108,16 @@ impl Schema {
             self.what,
             self.version()
         );
-        Error::schema_too_new(message).with("found", found).with("known", self.version())
+        Error::schema_too_new(message)
+            .with("found", found)
+            .with("known", self.version())
     }
 
     fn foreign(&self, found: Version) -> Error {
-        let message = format!("a database of this name exists, but it is not a Burrow {}", self.what);
+        let message = format!(
+            "a database of this name exists, but it is not a Burrow {}",
+            self.what
+        );
         Error::corrupted(message).with("found", found)
     }
 }

@@ -9,7 +9,7 @@ use super::codec::Stored;
 use super::connection::Connection;
 use super::plan::{self, Outcome};
 use super::records::{
-    document_text, each_batch, item_key, put_outcome, put_entry, read_entries, read_state, write_state,
+    document_text, each_batch, item_key, put_entry, put_outcome, read_entries, read_state, write_state,
 };
 use super::schema::{CHANGES, DOCUMENTS, ENTRIES, META, STORE};
 use super::transaction::{Durability, Mode, Transaction, results};
@@ -29,7 +29,10 @@ impl IndexedDb {
     pub async fn open(name: &str, durability: Durability) -> Result<Self> {
         check_name(name)?;
         let connection = Connection::open(name, &STORE).await?;
-        Ok(Self { connection, durability })
+        Ok(Self {
+            connection,
+            durability,
+        })
     }
 
     /// Deletes the database of this name with all that is in it. Stores open on it, in any tab, are closed by that.
@@ -39,7 +42,9 @@ impl IndexedDb {
     }
 
     async fn write<T>(&self, stores: &[&str], work: impl AsyncFn(&Transaction) -> Result<T>) -> Result<T> {
-        self.connection.transaction(stores, Mode::Write(self.durability), work).await
+        self.connection
+            .transaction(stores, Mode::Write(self.durability), work)
+            .await
     }
 
     async fn look<T>(&self, stores: &[&str], work: impl AsyncFn(&Transaction) -> Result<T>) -> Result<T> {
@@ -66,7 +71,11 @@ impl Storage for IndexedDb {
                 Ok(())
             })
             .await?;
-            Ok(Snapshot { sequence: state.sequence, index: state.index(), entries })
+            Ok(Snapshot {
+                sequence: state.sequence,
+                index: state.index(),
+                entries,
+            })
         })
         .await
     }
@@ -118,7 +127,9 @@ impl Storage for IndexedDb {
             if !outcomes.is_empty() {
                 state.sequence += 1;
                 let documents = transaction.store(DOCUMENTS)?;
-                outcomes.iter().try_for_each(|outcome| put_outcome(&entries, &documents, outcome))?;
+                outcomes
+                    .iter()
+                    .try_for_each(|outcome| put_outcome(&entries, &documents, outcome))?;
                 let ids = outcomes.iter().map(|outcome| &outcome.id);
                 log::write(&transaction.store(CHANGES)?, state.sequence, ids)?;
                 write_state(&meta, &state)?;
@@ -167,7 +178,10 @@ impl Storage for IndexedDb {
 }
 
 /// The entry with its new vectors; its id when these were not made from the version that is stored.
-fn reindexed(mut stored: Stored, items: &HashMap<&ItemId, &Reindexed>) -> std::result::Result<Stored, ItemId> {
+fn reindexed(
+    mut stored: Stored,
+    items: &HashMap<&ItemId, &Reindexed>,
+) -> std::result::Result<Stored, ItemId> {
     match items.get(&stored.entry.id) {
         Some(item) if item.updated_at == stored.entry.updated_at => {
             stored.entry.vectors = item.vectors.clone();
@@ -182,5 +196,8 @@ fn reindexed(mut stored: Stored, items: &HashMap<&ItemId, &Reindexed>) -> std::r
 fn record((entry, document): (Option<Stored>, wasm_bindgen::JsValue)) -> Result<Option<Record>> {
     let Some(stored) = entry else { return Ok(None) };
     let value = document_text(&document, &stored)?;
-    Ok(Some(Record { entry: stored.entry, value }))
+    Ok(Some(Record {
+        entry: stored.entry,
+        value,
+    }))
 }

@@ -9,7 +9,10 @@
 //! | the work is done, `complete` fires    | `Ok`                            | everything      |
 //! | the work is done, `abort` fires       | the transaction's own reason    | nothing         |
 //! | the work fails                        | that failure, once it is undone | nothing         |
-//! | the caller's future is dropped        |                                 | nothing         |
+//! | the future is dropped amid the work   |                                 | nothing         |
+//!
+//! It never calls `commit()`: after that, Firefox and WebKit let a request fail without aborting the transaction, and
+//! `complete` fires over a write that is missing.
 //!
 //! The requests of one transaction are answered in the order they were made. [`results`] therefore listens to the
 //! last one only, which keeps a batch of thousands free of thousands of callbacks.
@@ -65,9 +68,6 @@ pub(super) async fn run<T>(
     let mut transaction = Transaction::begin(database, stores, mode)?;
     match work(&transaction).await {
         Ok(value) => {
-            // Saves a turn of the event loop; where it fails the transaction has ended or will end by itself.
-            #[allow(deprecated)]
-            let _ = transaction.inner.commit();
             transaction.end().await?;
             Ok(value)
         }
@@ -104,7 +104,11 @@ impl Transaction {
         };
         let options = Object::new();
         let inner = Reflect::set(&options, &"durability".into(), &durability.into())
-            .and_then(|_| database.unchecked_ref::<Durable>().transaction(&names, access, &options))
+            .and_then(|_| {
+                database
+                    .unchecked_ref::<Durable>()
+                    .transaction(&names, access, &options)
+            })
             .map_err(|thrown| coded(&thrown))?;
         Ok(Self::listen(inner))
     }
@@ -129,12 +133,19 @@ impl Transaction {
         };
         inner.set_oncomplete(Some(on_complete.as_ref().unchecked_ref()));
         inner.set_onabort(Some(on_abort.as_ref().unchecked_ref()));
-        Self { inner, ended, outcome: Some(outcome), _callbacks: [on_complete, on_abort] }
+        Self {
+            inner,
+            ended,
+            outcome: Some(outcome),
+            _callbacks: [on_complete, on_abort],
+        }
     }
 
     async fn end(&mut self) -> Result<()> {
         match self.outcome.take() {
-            Some(outcome) => outcome.await.unwrap_or_else(|_| Err(Error::internal("a transaction vanished"))),
+            Some(outcome) => outcome
+                .await
+                .unwrap_or_else(|_| Err(Error::internal("a transaction vanished"))),
             None => Err(Error::internal("a transaction ended twice")),
         }
     }
@@ -160,7 +171,9 @@ impl Drop for Transaction {
 fn reason(transaction: &IdbTransaction) -> Error {
     match transaction.error() {
         Some(exception) => coded(&exception),
-        None => Error::storage_unavailable("the browser cut a transaction off").with("exception", "AbortError"),
+        None => {
+            Error::storage_unavailable("the browser cut a transaction off").with("exception", "AbortError")
+        }
     }
 }
 
@@ -174,11 +187,17 @@ impl Store {
     }
 
     pub(super) fn get_all(&self, range: Option<idb::KeyRange>, limit: Option<u32>) -> Result<IdbRequest> {
-        self.0.get_all(range.map(Into::into), limit).map(Into::into).map_err(from_idb)
+        self.0
+            .get_all(range.map(Into::into), limit)
+            .map(Into::into)
+            .map_err(from_idb)
     }
 
     pub(super) fn get_all_keys(&self, range: Option<idb::KeyRange>) -> Result<IdbRequest> {
-        self.0.get_all_keys(range.map(Into::into), None).map(Into::into).map_err(from_idb)
+        self.0
+            .get_all_keys(range.map(Into::into), None)
+            .map(Into::into)
+            .map_err(from_idb)
     }
 
     pub(super) fn put(&self, key: &JsValue, value: &JsValue) -> Result<()> {
@@ -211,7 +230,9 @@ pub(super) fn between(lower: &JsValue, upper: &JsValue) -> Result<idb::KeyRange>
 
 /// The results of requests of one transaction, given in the order in which they were made; some may be answered already.
 pub(super) async fn results(requests: &[IdbRequest]) -> Result<Vec<JsValue>> {
-    let Some(last) = requests.last() else { return Ok(Vec::new()) };
+    let Some(last) = requests.last() else {
+        return Ok(Vec::new());
+    };
     answered(last).await?;
     let result = |request: &IdbRequest| request.result().map_err(|thrown| coded(&thrown));
     requests.iter().map(result).collect()
@@ -236,7 +257,9 @@ async fn answered(request: &IdbRequest) -> Result<()> {
         })
     };
     let _listening = Listening::new(request, tell);
-    receiver.await.unwrap_or_else(|_| Err(Error::internal("a request vanished")))
+    receiver
+        .await
+        .unwrap_or_else(|_| Err(Error::internal("a request vanished")))
 }
 
 fn answer(request: &IdbRequest) -> Result<()> {
@@ -257,7 +280,10 @@ impl<'a> Listening<'a> {
     fn new(request: &'a IdbRequest, callback: Closure<dyn FnMut()>) -> Self {
         request.set_onsuccess(Some(callback.as_ref().unchecked_ref()));
         request.set_onerror(Some(callback.as_ref().unchecked_ref()));
-        Self { request, _callback: callback }
+        Self {
+            request,
+            _callback: callback,
+        }
     }
 }
 

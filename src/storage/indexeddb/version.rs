@@ -22,7 +22,9 @@ pub(super) enum Verdict {
 
 /// Judges a database at version `found` (0: just created) by the numbers of all steps, ascending.
 pub(super) fn judge(steps: &[Version], found: Version) -> Verdict {
-    let Some(&current) = steps.last() else { return Verdict::Foreign };
+    let Some(&current) = steps.last() else {
+        return Verdict::Foreign;
+    };
     match found {
         0 => Verdict::Upgrade,
         _ if found == current => Verdict::Open,
@@ -52,19 +54,34 @@ mod tests {
         let steps = [100, 101, 200, 201];
         let verdicts = [0, 100, 101, 200, 201, 202, 299, 300].map(|found| judge(&steps, found));
         use Verdict::*;
-        assert_eq!(verdicts, [Upgrade, Upgrade, Upgrade, Upgrade, Open, Open, Open, TooNew]);
+        assert_eq!(
+            verdicts,
+            [Upgrade, Upgrade, Upgrade, Upgrade, Open, Open, Open, TooNew]
+        );
     }
 
     #[test]
     fn a_number_that_no_release_wrote_is_foreign() {
-        assert_eq!([1, 99, 102, 150].map(|found| judge(&[100, 101, 200], found)), [Verdict::Foreign; 4]);
+        assert_eq!(
+            [1, 99, 102, 150].map(|found| judge(&[100, 101, 200], found)),
+            [Verdict::Foreign; 4]
+        );
     }
 
     #[test]
     fn a_gap_in_the_steps_is_noticed() {
         assert!(is_complete(&[100]));
         assert!(is_complete(&[100, 101, 102, 200, 300, 301]));
-        for gap in [&[][..], &[1], &[101], &[100, 102], &[100, 201], &[100, 300], &[100, 100], &[200, 100]] {
+        for gap in [
+            &[][..],
+            &[1],
+            &[101],
+            &[100, 102],
+            &[100, 201],
+            &[100, 300],
+            &[100, 100],
+            &[200, 100],
+        ] {
             assert!(!is_complete(gap), "{gap:?}");
         }
     }

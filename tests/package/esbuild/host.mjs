@@ -10,7 +10,15 @@ import { kept, serve, visitTwice } from "../browser.mjs";
 export default async function esbuild({ dir, load }) {
   const { build } = await load("esbuild/lib/main.js");
   const outdir = join(dir, "dist");
-  await build({ absWorkingDir: dir, entryPoints: ["main.js"], bundle: true, splitting: true, format: "esm", outdir, logLevel: "silent" });
+  await build({
+    absWorkingDir: dir,
+    entryPoints: ["main.js"],
+    bundle: true,
+    splitting: true,
+    format: "esm",
+    outdir,
+    logLevel: "silent",
+  });
   await copyFile(join(dir, "index.html"), join(outdir, "index.html"));
   const site = await serve(outdir);
   try {

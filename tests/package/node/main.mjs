@@ -7,7 +7,10 @@ const burrow = await import("burrow-memory");
 const langgraph = await import("burrow-memory/langgraph");
 const { check, langgraphScenario, scenario } = await import("./scenario.mjs");
 
-check(missing.every((name) => !(name in globalThis)), "importing the package defines no global of a browser");
+check(
+  missing.every((name) => !(name in globalThis)),
+  "importing the package defines no global of a browser",
+);
 const report = await scenario(burrow);
 await langgraphScenario(langgraph);
 

@@ -29,7 +29,11 @@ for (const [query, best] of [
   ["What is the name of the pet?", "pet"],
 ]) {
   const { items } = await burrow.search(["users"], { query });
-  check(items[0]?.key === best && items.length === 3, `"${query}" finds ${best} first`, items.map(({ key, score }) => [key, score]));
+  check(
+    items[0]?.key === best && items.length === 3,
+    `"${query}" finds ${best} first`,
+    items.map(({ key, score }) => [key, score]),
+  );
 }
 const { model: running } = await burrow.stats();
 check(running?.dims === 384, "the model's vectors have 384 numbers", running);

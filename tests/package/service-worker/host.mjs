@@ -6,7 +6,8 @@ export default async function serviceWorker({ dir }) {
   try {
     const visits = await visitTwice(site.url);
     const { runs } = visits[1].kept;
-    if (runs !== "here") throw new Error(`a service worker starts no worker of its own, but the store runs in: ${runs}`);
+    if (runs !== "here")
+      throw new Error(`a service worker starts no worker of its own, but the store runs in: ${runs}`);
     return kept(visits);
   } finally {
     await site.close();

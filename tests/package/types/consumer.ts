@@ -19,7 +19,11 @@ export async function use(signal: AbortSignal): Promise<string[]> {
   });
   await burrow.put(["users"], "k", { text: "x" }, { ttl: null, index: ["text"] });
   const item: Item<Preference> | null = await burrow.get<Preference>(["users"], "k");
-  const page = await burrow.search<Preference>(["users"], { query: "x", filter: { text: { $ne: "y" } }, mode: "semantic" });
+  const page = await burrow.search<Preference>(["users"], {
+    query: "x",
+    filter: { text: { $ne: "y" } },
+    mode: "semantic",
+  });
   const hits: Hit<Preference>[] = page.items;
   const [put, namespaces] = await burrow.batch([
     { op: "put", namespace: ["a"], key: "k", value: null },
@@ -31,7 +35,11 @@ export async function use(signal: AbortSignal): Promise<string[]> {
   await burrow.search(["users"], { limits: 3 });
   // @ts-expect-error a document is an object
   await burrow.put(["users"], "k", "text");
-  return [...labels.flat(), ...hits.map((hit) => `${hit.value.text} ${hit.score?.toFixed(2)}`), item?.createdAt.toISOString() ?? ""];
+  return [
+    ...labels.flat(),
+    ...hits.map((hit) => `${hit.value.text} ${hit.score?.toFixed(2)}`),
+    item?.createdAt.toISOString() ?? "",
+  ];
 }
 
 export async function embed(): Promise<Float32Array[]> {

@@ -1,5 +1,13 @@
 /** The package's declarations, as TypeScript's two module resolutions find them. */
-const STRICT = ["--noEmit", "--strict", "--exactOptionalPropertyTypes", "--target", "es2022", "--lib", "es2023,dom,dom.iterable"];
+const STRICT = [
+  "--noEmit",
+  "--strict",
+  "--exactOptionalPropertyTypes",
+  "--target",
+  "es2022",
+  "--lib",
+  "es2023,dom,dom.iterable",
+];
 
 export default async function types({ bin }) {
   for (const resolution of [

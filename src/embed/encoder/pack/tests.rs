@@ -13,8 +13,8 @@ fn code(bytes: &[u8]) -> &'static str {
 
 /// Writes a checksum that fits, so that what lies behind it is reached.
 fn seal(bytes: &mut [u8]) {
-    let checksum = xxh64(&bytes[CHECKED_FROM..], 0);
-    bytes[8..16].copy_from_slice(&checksum.to_le_bytes());
+    let checksum = checksum(bytes).to_le_bytes();
+    bytes[8..16].copy_from_slice(&checksum);
 }
 
 #[test]

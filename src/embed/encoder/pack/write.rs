@@ -1,11 +1,9 @@
 //! Writing a pack, one layer at a time: a maker that drops each layer of the model file once it is written never holds
 //! the model twice.
 
-use xxhash_rust::xxh64::xxh64;
-
 use super::layout::{LinearPlace, NormPlace, PanelsPlace, TablePlace};
 use super::{
-    CHECKED_FROM, Header, Layout, MAGIC, OwnedLayer, OwnedLinear, OwnedPanels, PRELUDE, PackInfo, VERSION,
+    Header, Layout, MAGIC, OwnedLayer, OwnedLinear, OwnedPanels, PRELUDE, PackInfo, VERSION, checksum,
 };
 use crate::embed::encoder::bytes::AlignedBytes;
 use crate::embed::source::Precision;
@@ -93,7 +91,7 @@ impl PackWriter {
 
     /// Seals the pack.
     pub fn finish(mut self) -> AlignedBytes {
-        let checksum = xxh64(&self.bytes[CHECKED_FROM..], 0);
+        let checksum = checksum(&self.bytes);
         self.bytes[8..16].copy_from_slice(&checksum.to_le_bytes());
         self.bytes
     }

@@ -1,0 +1,4 @@
+/** The LangGraph entry for workerd. */
+import "./workerd.js";
+
+export * from "./langgraph.js";
