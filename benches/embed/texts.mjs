@@ -31,13 +31,13 @@ export function makeInput(documents, language, tokenize, tokens, batch) {
   return { tokens, batch, texts, ids };
 }
 
-/** Whole words, then full stops, which are one token each. */
+/** Whole words, then at least one full stop, which is a token each: where the tokenizer cuts by itself it is not noticed. */
 function cut(text, language, tokenize, tokens) {
   const pieces = language === "en" ? text.split(/(?<= )/) : Array.from(text);
   let [low, high] = [0, pieces.length];
   while (low < high) {
     const middle = (low + high + 1) >> 1;
-    if (tokenize(pieces.slice(0, middle).join("")).length <= tokens) low = middle;
+    if (tokenize(pieces.slice(0, middle).join("")).length < tokens) low = middle;
     else high = middle - 1;
   }
   let exact = pieces.slice(0, low).join("");
