@@ -13,6 +13,9 @@ use burrow::embed::tokenizer::WordPiece;
 use burrow::embed::tract::{OnnxModel, TractEngine};
 use common::{cosine, model_file, texts, vectors};
 
+/// How far two right implementations of dynamic quantisation were seen apart, in cosine to f32.
+const INT8_DIFFERENCE: f64 = 0.005;
+
 fn encoder(preset: &Preset, file: &str) -> SentenceEncoder {
     let model = OnnxModel::parse(&model_file(preset.name, file)).unwrap();
     let engine = TractEngine::load(&model).unwrap();
@@ -61,18 +64,24 @@ fn f32_equals_the_reference(model: &str) {
     at_least(0.99999, &cosines(model, "model.onnx", "f32"));
 }
 
+/// On average no more than 0.001 further from f32 than onnxruntime is with the same file, and each text at 0.985 or
+/// where onnxruntime is. (The files themselves are no nearer: onnxruntime has 1, 9 and 19 of the 40 below 0.985.)
 fn int8_is_as_near_to_f32_as_the_reference_is(model: &str) {
     let dims = Preset::find(model).unwrap().dims;
     let (f32, int8) = (vectors(model, "f32", dims), vectors(model, "int8", dims));
-    let theirs = || f32.iter().zip(&int8).map(|(a, b)| cosine(a, b));
+    let theirs: Vec<_> = f32.iter().zip(&int8).map(|(a, b)| cosine(a, b)).collect();
     let ours = cosines(model, "model_quantized.onnx", "f32");
-    for ((name, cosine), theirs) in ours.iter().zip(theirs()) {
-        println!("{model} {name} {cosine:.4} {theirs:.4}");
-    }
-    let (our_mean, their_mean) = (mean(ours.iter().map(|(_, cosine)| *cosine)), mean(theirs()));
-    println!("{model} {our_mean} {their_mean}");
+    let (our_mean, their_mean) = (
+        mean(ours.iter().map(|(_, ours)| *ours)),
+        mean(theirs.iter().copied()),
+    );
     assert!(our_mean >= their_mean - 0.001, "{our_mean} against {their_mean}");
-    at_least(0.985, &ours);
+    for ((name, ours), theirs) in ours.iter().zip(theirs) {
+        assert!(
+            *ours >= f64::min(0.985, theirs - INT8_DIFFERENCE),
+            "{name}: {ours} against {theirs}"
+        );
+    }
 }
 
 #[test]
@@ -110,10 +119,45 @@ fn e5_in_int8_is_near_the_reference() {
     at_least(0.985, &cosines("e5-small-v2", "model_quantized.onnx", "int8"));
 }
 
-/// The seed article's table, without and with the query instruction.
+/// Four memories and three questions with the scores that sentence-transformers gives them, to four digits.
 #[test]
-fn the_chinese_model_ranks_the_seeds_memories() {
-    let _ = TextKind::Query;
+fn the_chinese_model_scores_four_memories_as_sentence_transformers_does() {
+    let memories = [
+        ("food", "用户喜欢吃披萨，尤其是玛格丽特"),
+        ("code", "用户主要写 Python，用 pytest 做测试"),
+        ("schedule", "用户周三下午三点之后不排会"),
+        ("style", "用户要求回答简短，不要用感叹号"),
+    ];
+    let table = [
+        (
+            "用户喜欢吃什么",
+            [("food", 0.6418), ("code", 0.4374), ("style", 0.4276)],
+        ),
+        (
+            "用户用什么写代码",
+            [("code", 0.6543), ("style", 0.4837), ("schedule", 0.3490)],
+        ),
+        (
+            "回复风格有什么要求",
+            [("style", 0.5602), ("code", 0.4097), ("schedule", 0.3406)],
+        ),
+    ];
+    let encoder = encoder(Preset::find("bge-small-zh-v1.5").unwrap(), "model.onnx");
+    let texts = memories.map(|(_, text)| text.to_owned());
+    let documents = encoder.embed(&texts, TextKind::Document).unwrap();
+    for (question, ranked) in table {
+        let query = &encoder.embed(&[question.to_owned()], TextKind::Query).unwrap()[0].vector;
+        let scores = documents.iter().map(|document| cosine(query, &document.vector));
+        let mut scored: Vec<_> = memories.iter().map(|(name, _)| *name).zip(scores).collect();
+        scored.sort_by(|a, b| b.1.total_cmp(&a.1));
+        for ((name, score), (expected_name, expected_score)) in scored.iter().zip(ranked) {
+            assert_eq!(*name, expected_name, "{question}");
+            assert!(
+                (score - expected_score).abs() < 0.000_1,
+                "{question} {name}: {score}"
+            );
+        }
+    }
 }
 
 #[test]

@@ -13,6 +13,9 @@ const TYPES = {
   ".wasm": "application/wasm",
 };
 
+/** Milliseconds for a browser to start and for a page to report: busy machines are slow. */
+const PATIENCE = 180_000;
+
 /**
  * Serves a folder as hosts of single-page apps do: what is not there is answered with `index.html` and status 200,
  * so that a missing wasm file is HTML and no honest 404. `mounts` are other folders, by the path that they appear under.
@@ -45,6 +48,7 @@ async function launch() {
   return chromium.launch({
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
     args: ["--no-sandbox", "--disable-dev-shm-usage"],
+    timeout: PATIENCE,
   });
 }
 
@@ -62,9 +66,9 @@ export async function visitTwice(url) {
       if (["error", "warning"].includes(message.type()))
         complaints.push(`${message.text()} (${message.location().url})`);
     });
-    await page.goto(url);
+    await page.goto(url, { timeout: PATIENCE });
     const first = await outcome(page, complaints);
-    await page.reload();
+    await page.reload({ timeout: PATIENCE });
     return [first, await outcome(page, complaints)];
   } finally {
     await browser.close();
@@ -73,7 +77,7 @@ export async function visitTwice(url) {
 
 async function outcome(page, complaints) {
   const report = await page
-    .waitForFunction(() => globalThis.outcome, undefined, { timeout: 60_000 })
+    .waitForFunction(() => globalThis.outcome, undefined, { timeout: PATIENCE })
     .then(() => page.evaluate(() => globalThis.outcome))
     .catch((error) => ({ error: String(error) }));
   const failure = [report.error, ...complaints].filter(Boolean).join("\n");

@@ -18,7 +18,8 @@ import { promisify } from "node:util";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const work = process.env.BURROW_PACKAGE_TESTS ?? join(here, "../../target/package-tests");
-const HOST_TIMEOUT = 180_000;
+/** Generous: a slow machine is no failure, something that hangs is. */
+const HOST_TIMEOUT = 600_000;
 
 const exec = promisify(execFile);
 

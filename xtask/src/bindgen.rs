@@ -27,10 +27,9 @@ fn generate(wasm: &Path, name: &str, out: &Path) -> Result<()> {
     if out.exists() {
         std::fs::remove_dir_all(out)?;
     }
-    // No default path in the glue: bundlers would copy each module twice, once more for the worker. The package names
-    // the addresses itself, at one place.
     // `web` and not `bundler`: the same file then works in pages, workers, Node, Deno, Bun and workerd.
-    Bindgen::new()
+    let mut bindgen = Bindgen::new();
+    let output = bindgen
         .input_path(wasm)
         .out_name(name)
         .web(true)
@@ -38,9 +37,57 @@ fn generate(wasm: &Path, name: &str, out: &Path) -> Result<()> {
             bindgen
                 .typescript(true)
                 .remove_producers_section(true)
-                .generate(out)
-        })
-        .with_context(|| format!("wasm-bindgen failed on {}", wasm.display()))
+                .generate_output()
+        });
+    let mut output = output.with_context(|| format!("wasm-bindgen failed on {}", wasm.display()))?;
+    let names = Names::read(output.js());
+    for export in output.wasm_mut().exports.iter_mut() {
+        export.name = names.replace(&export.name);
+    }
+    output.emit(out)?;
+    for suffix in ["js", "d.ts"] {
+        let file = out.join(format!("{name}.{suffix}"));
+        let text =
+            std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+        std::fs::write(&file, names.replace(&text))?;
+    }
+    Ok(())
+}
+
+/// wasm-bindgen names the functions behind closures by their place in the module's table, which differs between two
+/// builds of one source. Counting them as they occur in the glue gives both builds the same names.
+struct Names(Vec<String>);
+
+const BY_PLACE: &str = "__wasm_bindgen_func_elem_";
+const COUNTED: &str = "__wasm_bindgen_closure_";
+
+impl Names {
+    fn read(js: &str) -> Self {
+        let mut names: Vec<String> = Vec::new();
+        for after in js.split(BY_PLACE).skip(1) {
+            let place: String = after.chars().take_while(char::is_ascii_digit).collect();
+            if !names.contains(&place) {
+                names.push(place);
+            }
+        }
+        Self(names)
+    }
+
+    fn replace(&self, text: &str) -> String {
+        let mut parts = text.split(BY_PLACE);
+        let mut replaced = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            let digits = part
+                .find(|letter: char| !letter.is_ascii_digit())
+                .unwrap_or(part.len());
+            let (place, rest) = part.split_at(digits);
+            match self.0.iter().position(|known| known == place) {
+                Some(count) => replaced += &format!("{COUNTED}{count}{rest}"),
+                None => replaced += &format!("{BY_PLACE}{part}"),
+            }
+        }
+        replaced
+    }
 }
 
 /// Two builds share one glue file only while they import and export the same things in the same order.
@@ -56,4 +103,26 @@ pub fn require_same_glue(one: &Path, other: &Path, name: &str) -> Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_builds_whose_tables_are_shifted_get_the_same_glue() {
+        let glue = |a: u32, b: u32| {
+            format!("f(wasm.{BY_PLACE}{a}, x); wasm.{BY_PLACE}{b}(y); wasm.{BY_PLACE}{a}(z); {BY_PLACE}")
+        };
+        let (one, other) = (glue(13, 1304), glue(14, 1305));
+        assert_eq!(
+            Names::read(&one).replace(&one),
+            Names::read(&other).replace(&other)
+        );
+        assert_eq!(
+            Names::read(&one).replace("__wasm_bindgen_func_elem_1304"),
+            "__wasm_bindgen_closure_1"
+        );
+        assert_eq!(Names::read(&one).replace("memory"), "memory");
+    }
 }

@@ -78,8 +78,15 @@ fn make_quantised(
     let sequences: Vec<_> = texts.iter().map(Vec::as_slice).collect();
     let mut x = Vec::new();
     let spans = embeddings(&weights).embed(&sequences, &mut x);
+    let BertWeights {
+        layers,
+        word,
+        position,
+        ..
+    } = weights;
+    drop((word, position));
     let mut scratch = Scratch::default();
-    for (index, layer) in weights.layers.into_iter().enumerate() {
+    for (index, layer) in layers.into_iter().enumerate() {
         let exact = OwnedLayer::f32(&layer);
         scratch.watch();
         exact

@@ -70,11 +70,21 @@ impl TractEngine {
             )
             .with("output", output)
         })?;
-        Ok(Self {
+        let engine = Self {
             plan,
             inputs,
             hidden_size,
             vocabulary: model.vocabulary(),
+        };
+        engine.try_out()?;
+        Ok(engine)
+    }
+
+    /// Some graphs load and then fail on every text (tract cannot sum up token ids, as RoBERTa's positions want).
+    fn try_out(&self) -> Result<()> {
+        self.run_one(&[0, 0], Pooling::Cls).map(drop).map_err(|error| {
+            let cause = error.context().cause.clone().unwrap_or_else(|| error.to_string());
+            Error::model_load("tract loads this ONNX model but cannot run it").caused_by(cause)
         })
     }
 

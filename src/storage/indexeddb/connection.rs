@@ -16,8 +16,8 @@ use futures::channel::oneshot;
 use wasm_bindgen::prelude::*;
 use web_sys::{IdbDatabase, IdbVersionChangeEvent};
 
-use super::schema::Schema;
 use super::transaction::{Mode, Transaction, run};
+use super::version::Schema;
 use super::{dom_exception, opening};
 use crate::{Error, Result};
 

@@ -18,8 +18,8 @@ use wasm_bindgen::{JsCast, JsValue};
 use super::codec::checksum;
 use super::connection::Connection;
 use super::records::{damaged, from_buffer, to_buffer};
-use super::schema::{CHUNKS, MODEL_CACHE, MODELS};
 use super::transaction::{Durability, Mode, Store, Transaction, between, result, results};
+use super::version::{CHUNKS, MODEL_CACHE, MODELS};
 use crate::{Error, Result};
 
 /// The name of the database, which no store may have.

@@ -13,8 +13,7 @@ use wasm_bindgen::prelude::*;
 use web_sys::{IdbDatabase, IdbOpenDbRequest, IdbVersionChangeEvent};
 
 use super::dom_exception::{coded, exception, from_idb};
-use super::schema::Schema;
-use super::version::Version;
+use super::version::{Schema, Version};
 use crate::{Error, Result};
 
 /// How long `blocked` may last: a connection that is closing finishes its transactions first.

@@ -11,8 +11,8 @@ use super::plan::{self, Outcome};
 use super::records::{
     document_text, each_batch, item_key, put_entry, put_outcome, read_entries, read_state, write_state,
 };
-use super::schema::{CHANGES, DOCUMENTS, ENTRIES, META, STORE};
 use super::transaction::{Durability, Mode, Transaction, results};
+use super::version::{CHANGES, DOCUMENTS, ENTRIES, META, STORE};
 use super::{log, opening};
 use crate::model::ItemId;
 use crate::storage::{Change, Changes, Record, Reindexed, Replaced, Sequence, Snapshot, Storage, Write};

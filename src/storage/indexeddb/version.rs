@@ -1,4 +1,7 @@
-//! Schema numbers.
+//! Which stores a database has, the steps that led there, and their numbers.
+//!
+//! A schema's version, the stores it expects and the steps to run are all derived from one table. A step, once
+//! released, is never edited: add another, and a row in docs/format.md.
 //!
 //! A schema number is `hundreds` and `steps`: 100, 101, … belong to one generation, 200 starts the next. A step within
 //! a generation only adds what older code of that generation can ignore, so that an application that is rolled back
@@ -6,6 +9,65 @@
 
 /// IndexedDB's version of a database.
 pub(super) type Version = u32;
+
+/// One step: what it leads to, and the stores that it adds. All stores have keys of their own (out of line).
+pub(super) struct Step {
+    pub(super) to: Version,
+    pub(super) adds: &'static [&'static str],
+}
+
+/// A kind of database.
+pub(super) struct Schema {
+    /// For messages.
+    pub(super) what: &'static str,
+    /// Ascending.
+    pub(super) steps: &'static [Step],
+}
+
+/// Sequence number, index state.
+pub(super) const META: &str = "meta";
+/// Entries: times, index options, vectors.
+pub(super) const ENTRIES: &str = "entries";
+/// Documents, as JSON text.
+pub(super) const DOCUMENTS: &str = "documents";
+/// The tail of the log of changes.
+pub(super) const CHANGES: &str = "changes";
+
+/// A store's database.
+pub(super) const STORE: Schema = Schema {
+    what: "store",
+    steps: &[Step {
+        to: 100,
+        adds: &[META, ENTRIES, DOCUMENTS, CHANGES],
+    }],
+};
+
+/// What is known of each model, complete or partial.
+pub(super) const MODELS: &str = "models";
+/// The bytes of models, in chunks.
+pub(super) const CHUNKS: &str = "chunks";
+
+/// The database of models, shared by all stores of an origin.
+pub(super) const MODEL_CACHE: Schema = Schema {
+    what: "model cache",
+    steps: &[Step {
+        to: 100,
+        adds: &[MODELS, CHUNKS],
+    }],
+};
+
+impl Schema {
+    /// The version that this code writes.
+    pub(super) fn version(&self) -> Version {
+        self.steps.last().map_or(0, |step| step.to)
+    }
+
+    /// See [`judge`].
+    pub(super) fn judge(&self, found: Version) -> Verdict {
+        let numbers: Vec<Version> = self.steps.iter().map(|step| step.to).collect();
+        judge(&numbers, found)
+    }
+}
 
 /// What to do with a database that was found at a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,6 +128,15 @@ mod tests {
             [1, 99, 102, 150].map(|found| judge(&[100, 101, 200], found)),
             [Verdict::Foreign; 4]
         );
+    }
+
+    #[test]
+    fn no_schema_has_a_gap() {
+        for schema in [STORE, MODEL_CACHE] {
+            let numbers: Vec<Version> = schema.steps.iter().map(|step| step.to).collect();
+            assert!(is_complete(&numbers), "{}: {numbers:?}", schema.what);
+            assert_eq!(Some(&schema.version()), numbers.last());
+        }
     }
 
     #[test]

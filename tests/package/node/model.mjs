@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { Burrow, Embedder } from "burrow-memory";
+import { Burrow } from "burrow-memory";
 import { check } from "./scenario.mjs";
 
 const folder = join(process.argv[2], "bge-small-en-v1.5");
@@ -23,24 +23,19 @@ const memories = {
   pet: "The user's dog is called Biscuit.",
 };
 for (const [key, text] of Object.entries(memories)) await burrow.put(["users", "ada"], key, { text });
-for (const [query, best] of [
-  ["What does the user like to eat?", "food"],
-  ["Which programming language is used?", "code"],
-  ["What is the name of the pet?", "pet"],
+// Cosines of the f32 model in Python's onnxruntime 1.32.0, CLS pooling; int8 may differ a little.
+for (const [query, best, cosine] of [
+  ["Which foods should be avoided?", "food", 0.5272],
+  ["Which programming language is used?", "code", 0.5952],
+  ["What is the name of the pet?", "pet", 0.6514],
 ]) {
   const { items } = await burrow.search(["users"], { query });
-  check(
-    items[0]?.key === best && items.length === 3,
-    `"${query}" finds ${best} first`,
-    items.map(({ key, score }) => [key, score]),
-  );
+  const found = items.map(({ key, score }) => [key, score]);
+  check(items.length === 3 && items[0].key === best, `"${query}" finds ${best} first`, found);
+  check(Math.abs(items[0].score - cosine) < 0.03, `"${query}" scores ${cosine}`, found);
 }
 const { model: running } = await burrow.stats();
 check(running?.dims === 384, "the model's vectors have 384 numbers", running);
 await burrow.close();
 
-const embedder = await Embedder.load(embed);
-const [vector] = await embedder.embed(["hello"], { kind: "query" });
-check(Math.abs(Math.hypot(...vector) - 1) < 1e-5, "vectors have unit length", Math.hypot(...vector));
-await embedder.close?.();
 console.log(JSON.stringify({ engine: running.engine, phases: [...phases] }));

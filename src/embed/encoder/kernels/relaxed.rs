@@ -9,7 +9,7 @@
 
 use core::arch::wasm32::*;
 
-use super::simd128::{ROUNDER, load, madd, store};
+use super::simd128::{ROUNDER, highest_lane, load, madd, store};
 use super::{COLUMNS, Int8Weights, QUAD, Quantised, ROWS, Shape};
 
 /// One activation, 0 to 127.
@@ -54,12 +54,6 @@ pub fn quantise(source: &[f32], stride: usize, rows: usize, smoothing: &[f32], o
             }
         }
     }
-}
-
-#[inline(always)]
-fn highest_lane(x: v128) -> f32 {
-    let low = f32x4_extract_lane::<0>(x).max(f32x4_extract_lane::<1>(x));
-    low.max(f32x4_extract_lane::<2>(x).max(f32x4_extract_lane::<3>(x)))
 }
 
 /// The pack's layout is this coding's.

@@ -62,12 +62,7 @@ pub fn gemm(shape: Shape, left: &[f32], right: &[f32], bias: Option<&[f32]>, out
                         (0, false) => Start::Bias(bias.add(column)),
                         _ => Start::Out,
                     };
-                    match rows - row {
-                        1 => tile::<1>(block, left, right, start, out, stride),
-                        2 => tile::<2>(block, left, right, start, out, stride),
-                        3 => tile::<3>(block, left, right, start, out, stride),
-                        _ => tile::<ROWS>(block, left, right, start, out, stride),
-                    }
+                    tile_of(rows - row, block, left, right, start, out, stride);
                 }
             }
         }
@@ -84,6 +79,30 @@ enum Start {
     Zero,
     Bias(*const f32),
     Out,
+}
+
+/// A full tile, or what is left of one.
+///
+/// # Safety
+/// That of [`tile`], for as many rows as there are, at most four.
+#[inline(always)]
+unsafe fn tile_of(
+    rows: usize,
+    depth: usize,
+    left: *const f32,
+    right: *const f32,
+    start: Start,
+    out: *mut f32,
+    stride: usize,
+) {
+    unsafe {
+        match rows {
+            1 => tile::<1>(depth, left, right, start, out, stride),
+            2 => tile::<2>(depth, left, right, start, out, stride),
+            3 => tile::<3>(depth, left, right, start, out, stride),
+            _ => tile::<ROWS>(depth, left, right, start, out, stride),
+        }
+    }
 }
 
 /// # Safety
@@ -238,6 +257,13 @@ fn exp2(x: v128) -> v128 {
     }
     let power = madd(power, rest, f32x4_splat(1.0));
     i32x4_add(power, i32x4_shl(shifted, 23))
+}
+
+/// The largest of the four.
+#[inline(always)]
+pub(super) fn highest_lane(x: v128) -> f32 {
+    let low = f32x4_extract_lane::<0>(x).max(f32x4_extract_lane::<1>(x));
+    low.max(f32x4_extract_lane::<2>(x).max(f32x4_extract_lane::<3>(x)))
 }
 
 #[inline(always)]

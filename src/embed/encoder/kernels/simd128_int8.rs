@@ -6,7 +6,7 @@
 
 use core::arch::wasm32::*;
 
-use super::simd128::{ROUNDER, load, store};
+use super::simd128::{ROUNDER, highest_lane, load, store};
 use super::{COLUMNS, Int8Weights, QUAD, Quantised, ROWS, Shape, wide_limit};
 
 /// One activation: 14 bits and a sign.
@@ -47,12 +47,6 @@ pub fn quantise(source: &[f32], stride: usize, rows: usize, smoothing: &[f32], o
             }
         }
     }
-}
-
-#[inline(always)]
-fn highest_lane(x: v128) -> f32 {
-    let low = f32x4_extract_lane::<0>(x).max(f32x4_extract_lane::<1>(x));
-    low.max(f32x4_extract_lane::<2>(x).max(f32x4_extract_lane::<3>(x)))
 }
 
 /// From the pack's layout to this coding's, in place: quads of one column become pairs of all eight.

@@ -7,7 +7,7 @@
 //! head size. Whatever it is beyond `1/√(head size)`, which the encoder applies itself, goes into q's weights.
 
 use super::graph::{Graph, int, ints};
-use super::linear::{linear, projection};
+use super::linear::{LinearOf, projection};
 use super::{Matched, unrecognised};
 use crate::embed::weights::{Linear, Matrix};
 
@@ -45,9 +45,8 @@ impl Scale {
     }
 }
 
-/// The attention branch of a layer whose residual is `x`.
-pub(super) fn block<'m>(graph: &Graph<'m>, name: &'m str, x: &'m str) -> Matched<Attention> {
-    let output = linear(graph, name)?;
+/// The attention branch that ends in `output`, of a layer whose residual is `x`.
+pub(super) fn block<'m>(graph: &Graph<'m>, output: LinearOf<'m>, x: &'m str) -> Matched<Attention> {
     let merged = graph.strip(output.x, &["Reshape"]);
     let merged_by = graph.node(merged, "Transpose");
     let context = merged_by.and_then(|node| node.input.first()).map(String::as_str);
@@ -63,6 +62,9 @@ pub(super) fn block<'m>(graph: &Graph<'m>, name: &'m str, x: &'m str) -> Matched
         return unrecognised("the attention scores are more than a scaled product");
     };
     let Some([q, k]) = graph.operands(term, "MatMul") else {
+        if graph.node(term, "Add").is_some() {
+            return unrecognised("something besides the mask is added to the attention scores");
+        }
         return unrecognised("the attention scores are not a product of queries and keys");
     };
     let q = heads(graph, q, [0, 2, 1, 3])?;
@@ -172,7 +174,10 @@ fn heads<'m>(graph: &Graph<'m>, name: &'m str, wanted: [i64; 4]) -> Matched<Head
     let heads = known(heads)
         .or_else(|| known(size).map(|size| width / size))
         .unwrap_or(0);
-    if heads == 0 || !width.is_multiple_of(heads) || known(size).is_some_and(|size| size * heads != width) {
+    if heads == 0
+        || !width.is_multiple_of(heads)
+        || known(size).is_some_and(|size| size.checked_mul(heads) != Some(width))
+    {
         return unrecognised("the number of attention heads cannot be told");
     }
     Ok(Heads {

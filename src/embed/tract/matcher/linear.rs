@@ -188,12 +188,10 @@ fn slice<'m>(graph: &Graph<'m>, node: &'m NodeProto) -> Matched<LinearOf<'m>> {
     };
     let wide = linear(graph, wide)?;
     let output = wide.weights.output;
-    let bound = |at: i64| {
-        if at < 0 {
-            output.saturating_add_signed(at as isize)
-        } else {
-            output.min(at as usize)
-        }
+    let bound = |at: i64| match usize::try_from(at) {
+        Ok(at) => output.min(at),
+        // Counted from the end.
+        Err(_) => output.saturating_sub(usize::try_from(at.unsigned_abs()).unwrap_or(output)),
     };
     let (start, end) = (bound(start), bound(end));
     if start >= end || one(4).unwrap_or(1) != 1 {

@@ -5,7 +5,10 @@ use tract_onnx::pb::NodeProto;
 use super::constants::Numbers;
 use super::graph::{Graph, int, ints};
 use super::{Matched, Unrecognised, unrecognised};
-use crate::embed::weights::Matrix;
+use crate::embed::weights::{LayerWeights, Matrix};
+
+/// What a signed or an unsigned byte can be.
+const EIGHT_BITS: std::ops::RangeInclusive<i64> = -128..=255;
 
 /// A matrix as it stands in the file; integers may have any kind of scale yet.
 pub(super) struct RawMatrix {
@@ -114,14 +117,19 @@ impl RawMatrix {
         if !fits(scale.len()) || !(zero.is_empty() || fits(zero.len())) || values.len() != rows * columns {
             return unrecognised("a weight's scale or zero point fits neither the tensor nor its channels");
         }
+        let zero: Option<Vec<i16>> = zero
+            .iter()
+            .map(|zero| EIGHT_BITS.contains(zero).then_some(*zero as i16))
+            .collect();
+        let Some(zero) = zero else {
+            return unrecognised("a weight's zero point is no number of eight bits");
+        };
         for (at, value) in values.iter_mut().enumerate() {
             let channel = if rows_scaled { at / columns } else { at % columns };
-            let zero = zero
+            *value -= zero
                 .get(if zero.len() == 1 { 0 } else { channel })
                 .copied()
                 .unwrap_or(0);
-            // Both are at most eight bits wide.
-            *value -= zero as i16;
         }
         let scale = match scale {
             [one] => Scale::Whole(*one),
@@ -161,6 +169,24 @@ fn transpose<T: Copy>(values: &[T], rows: usize, columns: usize) -> Vec<T> {
     (0..columns)
         .flat_map(|column| (0..rows).map(move |row| values[row * columns + column]))
         .collect()
+}
+
+/// Turns what is left in integers of a layer into floats.
+pub(super) fn in_floats(layer: &mut LayerWeights) {
+    let LayerWeights {
+        q,
+        k,
+        v,
+        attention_output,
+        intermediate,
+        output,
+        ..
+    } = layer;
+    for linear in [q, k, v, attention_output, intermediate, output] {
+        if matches!(linear.weight, Matrix::I8 { .. }) {
+            linear.weight = Matrix::F32(linear.weight.to_f32(linear.output));
+        }
+    }
 }
 
 impl<'m> Graph<'m> {

@@ -33,6 +33,7 @@ mod matrix;
 mod norm;
 
 use graph::Graph;
+use linear::{LinearOf, linear};
 
 use super::model::OnnxModel;
 use crate::embed::weights::{BertConfig, BertWeights, LayerWeights, Linear};
@@ -89,7 +90,7 @@ pub fn extract(model: &OnnxModel) -> Matched<BertWeights> {
         positions: embeddings.positions,
         eps: top.eps,
     };
-    let weights = BertWeights {
+    let mut weights = BertWeights {
         config,
         word: embeddings.word,
         position: embeddings.position,
@@ -97,6 +98,10 @@ pub fn extract(model: &OnnxModel) -> Matched<BertWeights> {
         embedding_norm: top.norm,
         layers,
     };
+    if !weights.is_int8() {
+        // Unsigned weights may or may not fit into signed bytes, each matrix for itself; the whole is one or the other.
+        weights.layers.iter_mut().for_each(matrix::in_floats);
+    }
     match weights.validate() {
         Ok(()) => Ok(weights),
         Err(error) => unrecognised(error.to_string()),
@@ -116,9 +121,9 @@ struct Layer<'m> {
 
 /// The layer whose closing norm is `top`.
 fn layer<'m>(graph: &Graph<'m>, top: &norm::LayerNorm<'m>) -> Matched<Layer<'m>> {
-    let feed_forward = residual(graph, top.x, |branch, x| feed_forward(graph, branch, x))?;
+    let feed_forward = residual(graph, top.x, |output, x| feed_forward(graph, output, x))?;
     let middle = norm::layer_norm(graph, feed_forward.x)?;
-    let attention = residual(graph, middle.x, |branch, x| attention::block(graph, branch, x))?;
+    let attention = residual(graph, middle.x, |output, x| attention::block(graph, output, x))?;
     let below = norm::layer_norm(graph, attention.x)?;
     if middle.eps != below.eps {
         return unrecognised("its norms differ in their epsilon");
@@ -156,35 +161,28 @@ struct Residual<'m, T> {
     x: &'m str,
 }
 
-/// `x + branch(x)`, whichever side the branch is on.
+/// `x + branch(x)`, whichever side the branch is on: it is the one that ends in a linear layer.
 fn residual<'m, T>(
     graph: &Graph<'m>,
     name: &'m str,
-    branch: impl Fn(&'m str, &'m str) -> Matched<T>,
+    branch: impl Fn(LinearOf<'m>, &'m str) -> Matched<T>,
 ) -> Matched<Residual<'m, T>> {
     let Some([left, right]) = graph.operands(name, "Add") else {
         return unrecognised("a norm is not over the sum of a branch and its input");
     };
-    let (left, right) = (graph.resolve(left), graph.resolve(right));
-    match branch(left, right) {
-        Ok(branch) => Ok(Residual { branch, x: right }),
-        Err(reason) => match branch(right, left) {
-            Ok(branch) => Ok(Residual { branch, x: left }),
-            // Of two failures the one that got further tells more.
-            Err(other) => Err(if reason.0.len() > other.0.len() {
-                reason
-            } else {
-                other
-            }),
-        },
-    }
+    let (output, x) = match linear(graph, left) {
+        Ok(output) => (output, graph.resolve(right)),
+        Err(_) => (linear(graph, right)?, graph.resolve(left)),
+    };
+    Ok(Residual {
+        branch: branch(output, x)?,
+        x,
+    })
 }
 
 /// `output(gelu(intermediate(x)))`.
-fn feed_forward<'m>(graph: &Graph<'m>, name: &'m str, x: &'m str) -> Matched<(Linear, Linear)> {
-    let output = linear::linear(graph, name)?;
-    let activated = gelu::gelu(graph, output.x)?;
-    let intermediate = linear::linear(graph, activated)?;
+fn feed_forward<'m>(graph: &Graph<'m>, output: LinearOf<'m>, x: &'m str) -> Matched<(Linear, Linear)> {
+    let intermediate = linear(graph, gelu::gelu(graph, output.x)?)?;
     if intermediate.x != x {
         return unrecognised("the feed-forward branch does not start where its residual does");
     }
