@@ -18,6 +18,7 @@ const { values: options, positionals } = parseArgs({
     json: { type: "boolean", default: false },
     quick: { type: "boolean", default: false },
     host: { type: "string", default: "all" },
+    clock: { type: "string", default: "wall" },
     only: { type: "string", default: "speed,cold,memory" },
     model: { type: "string", multiple: true, default: Object.keys(MODELS) },
     tokens: { type: "string", default: "16,64,256,512" },
@@ -25,6 +26,7 @@ const { values: options, positionals } = parseArgs({
   },
 });
 const [models] = positionals;
+if (options.clock === "cpu" && options.host !== "node") throw new Error("--clock cpu needs --host node");
 const FULL = { least: 5, most: 25, budget: 6000 };
 const QUICK = { least: 3, most: 5, budget: 1500 };
 const rounds = options.quick ? QUICK : FULL;
@@ -51,7 +53,7 @@ async function speed(hosts) {
     for (const precision of PRECISIONS) {
       for (const host of hosts) {
         options.json || printHead(host.name, model, precision);
-        results.push(await host.run({ model, precision, inputs, rounds }, tell));
+        results.push(await host.run({ model, precision, inputs, rounds, clock: options.clock }, tell));
       }
     }
   }

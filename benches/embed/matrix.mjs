@@ -7,7 +7,7 @@ const SAME = { f32: 0.9999, int8: 0.95 };
 
 /**
  * @param host `{ name, builds, code, models, hub, start() → { call, stop } }`
- * @param plan `{ model, precision, inputs: [{ tokens, batch, texts, ids }], rounds }`
+ * @param plan `{ model, precision, inputs: [{ tokens, batch, texts, ids }], rounds, clock }`
  */
 export async function runMatrix(host, plan, tell) {
   const engines = await startEngines(host, plan);
@@ -27,10 +27,10 @@ export async function runMatrix(host, plan, tell) {
   }
 }
 
-async function runCell(engines, input, { model, precision, rounds }) {
+async function runCell(engines, input, { model, precision, rounds, clock }) {
   const { tokens, batch } = input;
   const agreement = await agree(engines, input, precision);
-  const times = await measure(engines, input, rounds);
+  const times = await measure(engines, input, rounds, clock);
   const cell = { model, precision, tokens, batch, rounds: times.length, agreement, ms: {}, ratios: {} };
   for (const { name } of engines) cell.ms[name] = median(times.map((round) => round[name]));
   for (const name of engines.map((engine) => engine.name).filter((name) => name.startsWith("burrow"))) {
@@ -62,18 +62,21 @@ async function agree(engines, input, precision) {
   return cosines;
 }
 
-async function startEngines(host, { model, precision }) {
+async function startEngines(host, { model, precision, clock }) {
   const { code, models, hub, builds } = host;
   const pack = `${models}/packs/${packName(model, precision)}`;
   const onnx = `${models}/${model}/${ONNX_FILE[precision]}`;
   const burrow = (build) => single(host, `burrow ${build}`, { engine: "burrow", code, build, pack });
   const starts = [
     ...builds.map((build) => () => burrow(build)),
-    () => pair(host, "burrow x2", { engine: "burrow", code, build: builds[0], pack }),
     () => single(host, "ort", { engine: "ort", code, threads: 1, onnx }),
-    () => single(host, "ort x2", { engine: "ort", code, threads: 2, onnx }),
     () => single(host, "transformers", { engine: "transformers", code, model, dtype: DTYPE[precision], hub }),
   ];
+  // A processor's count says nothing about how well two threads share the work.
+  if (clock === "wall") {
+    starts.push(() => pair(host, "burrow x2", { engine: "burrow", code, build: builds[0], pack }));
+    starts.push(() => single(host, "ort x2", { engine: "ort", code, threads: 2, onnx }));
+  }
   const engines = [];
   for (const start of starts) engines.push(await start());
   return engines;
@@ -85,7 +88,7 @@ async function single(host, name, options) {
   return {
     name,
     about,
-    time: (input, repeats) => thread.call("time", { input, repeats }),
+    time: (input, repeats, clock) => thread.call("time", { input, repeats, clock }),
     embed: (input) => thread.call("embed", { input }),
     peak: () => thread.call("peak", { relaxed: about.build === "relaxed" }),
     wasmBytes: () => thread.call("wasmBytes"),

@@ -6,11 +6,11 @@ const SLOT_MS = 120;
 const SETTLE_MS = 15;
 
 /** Rounds of one cell: at least `least`, more while `budget` milliseconds last, never more than `most`. */
-export async function measure(engines, input, { least, most, budget }) {
+export async function measure(engines, input, { least, most, budget }, clock) {
   const repeats = new Map();
   for (const engine of engines) {
-    await engine.time(input, 1);
-    const once = await engine.time(input, 1);
+    await engine.time(input, 1, clock);
+    const once = await engine.time(input, 1, clock);
     repeats.set(engine, Math.min(100, Math.max(1, Math.round(SLOT_MS / once))));
   }
   const rounds = [];
@@ -20,7 +20,7 @@ export async function measure(engines, input, { least, most, budget }) {
     // Whoever goes first finds the cooler machine: everyone does once.
     const turn = rounds.length % engines.length;
     for (const engine of [...engines.slice(turn), ...engines.slice(0, turn)]) {
-      round[engine.name] = (await engine.time(input, repeats.get(engine))) / repeats.get(engine);
+      round[engine.name] = (await engine.time(input, repeats.get(engine), clock)) / repeats.get(engine);
       await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
     }
     rounds.push(round);
