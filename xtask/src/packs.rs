@@ -80,10 +80,18 @@ pub fn command(arguments: &[String]) -> Result<()> {
     }
     let folder = models::ensure_all()?.join(given);
     let mut rest = rest.to_vec();
-    if !rest.iter().any(|argument| argument == "-o" || argument == "--output") {
-        let precision = rest.iter().skip_while(|argument| *argument != "--precision").nth(1);
+    if !rest
+        .iter()
+        .any(|argument| argument == "-o" || argument == "--output")
+    {
+        let precision = rest
+            .iter()
+            .skip_while(|argument| *argument != "--precision")
+            .nth(1);
         let precision = precision.map_or("int8", String::as_str);
-        let file = models::folder()?.join("packs").join(format!("{given}.{precision}.pack"));
+        let file = models::folder()?
+            .join("packs")
+            .join(format!("{given}.{precision}.pack"));
         rest.extend(["-o".to_owned(), file.to_string_lossy().into_owned()]);
     }
     make(&folder.to_string_lossy(), &rest)
@@ -101,7 +109,10 @@ pub fn ensure(packs: &[Wanted]) -> Result<()> {
         .text(&path.to_string_lossy())
         .path(paths::dist_wasm().join("installer_bg.wasm"))?;
         // Other checkouts write to the same folder.
-        if stamp.note().is_some_and(|note| age(&path).is_ok_and(|age| age == note)) {
+        if stamp
+            .note()
+            .is_some_and(|note| age(&path).is_ok_and(|age| age == note))
+        {
             continue;
         }
         let options = ["--precision", wanted.precision, "-o", &path.to_string_lossy()].map(str::to_owned);
@@ -127,6 +138,9 @@ fn make(source: &str, options: &[String]) -> Result<()> {
 
 fn age(path: &Path) -> Result<String> {
     let metadata = std::fs::metadata(path).with_context(|| format!("no {}", path.display()))?;
-    let changed = metadata.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let changed = metadata
+        .modified()?
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
     Ok(format!("{} {}", changed.as_nanos(), metadata.len()))
 }
