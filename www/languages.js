@@ -49,11 +49,19 @@ const REMEMBERED = "burrow-demo-language";
 
 /** The language chosen last time, so that a reload goes on where it was. */
 export function rememberedLanguage() {
-  const language = localStorage.getItem(REMEMBERED);
-  return language in LANGUAGES ? language : undefined;
+  try {
+    const language = localStorage.getItem(REMEMBERED);
+    return Object.hasOwn(LANGUAGES, language) ? language : undefined;
+  } catch {
+    return undefined; // A browser that refuses storage; the store says so too.
+  }
 }
 
-/** Keeps the choice, or forgets it. */
+/** Keeps the choice. */
 export function rememberLanguage(language) {
-  localStorage.setItem(REMEMBERED, language);
+  try {
+    localStorage.setItem(REMEMBERED, language);
+  } catch {
+    // Then it is asked again.
+  }
 }

@@ -50,6 +50,8 @@ async function start(code, opened) {
     await opened(current, LANGUAGES[code]);
   } catch (error) {
     console.error(error);
+    // What is shown belongs to a store that was closed.
+    byId("workspace").hidden = true;
     showProblem("setup-problem", error);
   } finally {
     busy(false);

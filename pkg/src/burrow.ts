@@ -4,7 +4,8 @@ import { aborted, BurrowError, throwIfAborted } from "./errors.js";
 import { findHome, type Home } from "./home.js";
 import { encodeOperation, encodeOperations, reviveResult } from "./operations.js";
 import { Persistence } from "./persistence.js";
-import type { CustomEmbed, EmbedConfig, OnProgress, StoreConfig, StoreService } from "./service.js";
+import { guarded } from "./progress.js";
+import type { CustomEmbed, EmbedConfig, StoreConfig, StoreService } from "./service.js";
 import type {
   Document,
   EmbedFunction,
@@ -23,20 +24,6 @@ import type {
   Stats,
 } from "./types.js";
 import { loadDestroy } from "./wasm.js";
-
-const silent: OnProgress = () => undefined;
-
-/** A progress callback of the application that throws is the application's bug, not the store's failure. */
-function guarded(onProgress: OnProgress | undefined): OnProgress {
-  if (onProgress === undefined) return silent;
-  return (event) => {
-    try {
-      onProgress(event);
-    } catch (error) {
-      console.error("burrow-memory: onProgress threw", error);
-    }
-  };
-}
 
 interface Index {
   config: { embed: EmbedConfig } & Pick<StoreConfig, "fields" | "dims" | "parallel">;
@@ -99,7 +86,8 @@ export class Burrow {
   /**
    * Deletes a database with everything in it. What is not there is no error.
    *
-   * @throws {@link BurrowError} `storage_blocked` when it is open elsewhere and stays so.
+   * @throws {@link BurrowError} `storage_blocked` when it is open elsewhere and stays so. The browser does not take the
+   * request back: the database goes as soon as the other lets go of it.
    */
   static async destroy(name: string, options: Pick<OpenOptions, "wasm"> = {}): Promise<void> {
     await loadDestroy(name, options.wasm);

@@ -26,13 +26,17 @@ export async function openCache(): Promise<Cache | undefined> {
 export class Cache {
   constructor(private readonly models: ModelCache) {}
 
-  /** A kept model. One that was damaged is dropped and is an error of code `corrupted`. */
+  /**
+   * A kept model. One that was damaged is dropped and is an error of code `corrupted`; one that cannot be read for
+   * another reason counts as not kept.
+   */
   async get(id: string): Promise<{ bytes: Uint8Array; meta: CachedMeta } | undefined> {
     try {
       const found = await this.models.get(id);
       return found && { bytes: found.bytes, meta: JSON.parse(found.meta) as CachedMeta };
     } catch (error) {
-      if ((error as Partial<BurrowError>).code === "corrupted") await this.drop(id);
+      if ((error as Partial<BurrowError>).code !== "corrupted") return undefined;
+      await this.drop(id);
       throw error;
     }
   }

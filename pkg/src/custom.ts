@@ -42,7 +42,13 @@ export function embedConfig(index: IndexOptions): EmbedConfig {
 /** A `URL` cannot cross to a worker, and a relative one means something else there. */
 export function plainSource(source: ModelSource): ModelSource {
   const base = (globalThis as { location?: { href?: string } }).location?.href;
-  const absolute = (url: string | URL) => (URL.canParse(url, base) ? new URL(url, base).href : String(url));
+  const absolute = (url: string | URL) => {
+    try {
+      return new URL(url, base).href;
+    } catch {
+      return String(url); // Without a page there is nothing to be relative to: the core says so.
+    }
+  };
   const plain = { ...source };
   if (plain.url !== undefined) plain.url = absolute(plain.url);
   if (plain.tokenizerUrl !== undefined) plain.tokenizerUrl = absolute(plain.tokenizerUrl);

@@ -74,7 +74,8 @@ class Download {
       } catch (error) {
         if (!(error instanceof Interrupted)) throw error;
         if (this.options.signal?.aborted === true) throw aborted(this.options.signal.reason);
-        const hopeless = !this.ranges || this.offset === before || resumes === RESUMES;
+        const joinable = this.options.hashed === true || this.meta.etag !== undefined;
+        const hopeless = !this.ranges || !joinable || this.offset === before || resumes === RESUMES;
         if (hopeless)
           throw failed(this.url, `broke off after ${this.offset} bytes`, {
             details: { received: this.offset },
@@ -100,8 +101,20 @@ class Download {
     if (!joinable) return void (await this.partial?.drop());
     this.meta = meta;
     this.ranges = true;
-    for await (const chunk of found.chunks) await this.pass(chunk);
+    for await (const chunk of this.intact(found.chunks)) await this.pass(chunk);
     this.kept = this.offset;
+  }
+
+  /** A part that was damaged on the device must not stand in the way for ever. */
+  private async *intact(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    try {
+      yield* chunks;
+    } catch (error) {
+      throw failed(this.url, "was kept in part, and that part is damaged", {
+        details: { restart: true },
+        cause: error,
+      });
+    }
   }
 
   private async fetchRest(): Promise<void> {
@@ -154,7 +167,8 @@ class Download {
     const length = Number(response.headers.get("content-length") ?? 0);
     const encoded = response.headers.get("content-encoding") !== null;
     if (range !== null) this.meta.total = Number(range[2]);
-    else if (length > 0 && !encoded) this.meta.total = length;
+    // Another origin shows its content-range only if it says so; the length is that of the rest.
+    else if (length > 0 && !encoded) this.meta.total = (response.status === 206 ? this.offset : 0) + length;
   }
 
   private async stream(response: Response): Promise<void> {

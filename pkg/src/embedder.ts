@@ -1,7 +1,8 @@
 /** A model by itself: texts to vectors. */
 import { plainSource } from "./custom.js";
-import { aborted, throwIfAborted } from "./errors.js";
+import { aborted, BurrowError, throwIfAborted } from "./errors.js";
 import { findHome, type Home } from "./home.js";
+import { guarded } from "./progress.js";
 import type { ModelInfo } from "./service.js";
 import type { ModelSource, ModelStats, OpenOptions, Preset, TextKind } from "./types.js";
 
@@ -19,6 +20,8 @@ export interface EmbedOptions {
 
 /** A loaded model. Close it to give its memory back. */
 export class Embedder {
+  private closing: Promise<void> | undefined;
+
   private constructor(
     private readonly home: Home,
     private readonly info: ModelInfo,
@@ -35,7 +38,7 @@ export class Embedder {
     const home = await findHome(options);
     const pool = options.parallel === undefined ? {} : { parallel: options.parallel };
     try {
-      const info = await home.embed.load(plain, pool, (event) => options.onProgress?.(event), options.signal);
+      const info = await home.embed.load(plain, pool, guarded(options.onProgress), options.signal);
       return new Embedder(home, info);
     } catch (error) {
       home.leave();
@@ -56,9 +59,12 @@ export class Embedder {
   /**
    * One vector of unit length per text, in order. Questions do not wait behind documents.
    *
-   * @throws {@link BurrowError} `embedding`, `aborted`, `closed`.
+   * @throws {@link BurrowError} `invalid_argument`, `embedding`, `aborted`, `closed`.
    */
   async embed(texts: string[], options: EmbedOptions = {}): Promise<Float32Array[]> {
+    if (!Array.isArray(texts) || texts.some((text) => typeof text !== "string")) {
+      throw new BurrowError("invalid_argument", "What is embedded is an array of strings");
+    }
     throwIfAborted(options.signal);
     const { vectors } = await this.home.embed.embed(texts, options.kind ?? "document", options.signal);
     return vectors;
@@ -70,8 +76,8 @@ export class Embedder {
   }
 
   /** Lets go of the model; later calls reject with `closed`. */
-  async close(): Promise<void> {
-    await this.home.embed.close();
-    this.home.leave();
+  close(): Promise<void> {
+    this.closing ??= this.home.embed.close().finally(() => this.home.leave());
+    return this.closing;
   }
 }

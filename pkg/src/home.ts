@@ -52,7 +52,12 @@ function coded<S extends object>(service: S): S {
 }
 
 async function inWorker(home: HomeConfig, link: Link): Promise<Home> {
-  await link.service<{ settle(home: HomeConfig): Promise<void> }>("home").settle(home);
+  try {
+    await link.service<{ settle(home: HomeConfig): Promise<void> }>("home").settle(home);
+  } catch (error) {
+    link.stop();
+    throw error;
+  }
   return {
     store: link.service<StoreService>("store"),
     embed: link.service<EmbedService>("embed"),

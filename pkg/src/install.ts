@@ -23,7 +23,7 @@ import { LocalInstaller } from "./installer.js";
 import { Link } from "./rpc.js";
 import type { HomeConfig, ModelInfo, OnProgress } from "./service.js";
 import type { ModelSource } from "./types.js";
-import { resolveModel } from "./wasm/burrow.js";
+import { resolveModel, sha256 } from "./wasm/burrow.js";
 
 /** Where a home is, and how it starts workers, if it can. */
 export interface Host {
@@ -57,7 +57,10 @@ export type Installed = {
   /** Why it is not kept, or not run by the encoder. */
   reason?: string;
   vouched?: { cosine: number; probes: number };
-} & ({ engine: "encoder"; encoder: LocalEncoder; pack: Uint8Array } | { engine: "tract"; installer: RunningInstaller });
+} & (
+  | { engine: "encoder"; encoder: LocalEncoder; pack: Uint8Array | undefined }
+  | { engine: "tract"; installer: RunningInstaller }
+);
 
 /** An installer and the way to end it. */
 export interface RunningInstaller {
@@ -73,10 +76,14 @@ async function named(source: ModelSource): Promise<ModelSource> {
   const bytes = source.pack instanceof Uint8Array || source.pack instanceof Blob ? source.pack : source.files?.model;
   if (bytes === undefined || source.sha256 !== undefined) return source;
   if (source.pack === undefined && source.preset !== undefined) return source;
-  if (globalThis.crypto?.subtle === undefined) return source;
-  const digest = await crypto.subtle.digest("SHA-256", await buffer(bytes));
-  const sha256 = Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
-  return { ...source, sha256 };
+  return { ...source, sha256: await sha256Of(await buffer(bytes)) };
+}
+
+/** A page without https has no `crypto.subtle`; the core hashes there, more slowly. */
+async function sha256Of(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
+  if (globalThis.crypto?.subtle === undefined) return sha256(bytes);
+  const digest = await crypto.subtle.digest("SHA-256", bytes);
+  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 async function buffer(bytes: Uint8Array | Blob): Promise<Uint8Array<ArrayBuffer>> {
@@ -129,8 +136,10 @@ class Install {
       const kept = await this.kept();
       if (kept !== undefined) return kept;
     } catch (error) {
-      if (toBurrowError(error).code !== "corrupted") throw error;
-      damaged = error;
+      const { code } = toBurrowError(error);
+      if (code !== "corrupted" && code !== "model_load") throw error;
+      // `model_load` is a pack of another version: no damage, and made again all the same.
+      if (code === "corrupted") damaged = error;
       await this.cache?.drop(this.spec.id);
     }
     try {
@@ -244,11 +253,20 @@ class Install {
   }
 
   /** The download stays on the device as it is, so that the next open needs no network. */
-  private onTract(running: RunningInstaller, compiled: Compiled, reason: string): Installed {
+  private async onTract(running: RunningInstaller, compiled: Compiled, reason: string): Promise<Installed> {
     const { id, fingerprint, precision, maxTokens } = this.spec;
     const dims = compiled.dims ?? this.spec.dims ?? 0;
     const info: ModelInfo = { id, fingerprint: `${fingerprint};engine=tract`, dims, maxTokens, precision };
-    return { engine: "tract", installer: running, info, cached: this.cache !== undefined, reason };
+    return { engine: "tract", installer: running, info, cached: await this.isDownloadKept(), reason };
+  }
+
+  /** Files of the application are not kept, and neither is what the disk had no room for. */
+  private async isDownloadKept(): Promise<boolean> {
+    const kept = await this.cache
+      ?.partial(this.partialId("model"))
+      .read()
+      .catch(() => undefined);
+    return kept !== undefined && kept.received > 0 && kept.received === (kept.meta.total ?? kept.received);
   }
 
   private async receive(service: InstallerService): Promise<void> {
@@ -352,9 +370,7 @@ function inPlace(): RunningInstaller {
 }
 
 async function checkHash(bytes: Uint8Array, sha256: string): Promise<void> {
-  if (globalThis.crypto?.subtle === undefined) return;
-  const digest = await crypto.subtle.digest("SHA-256", bytes as Uint8Array<ArrayBuffer>);
-  const found = Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  const found = await sha256Of(bytes as Uint8Array<ArrayBuffer>);
   if (found === sha256.toLowerCase()) return;
   throw new BurrowError("model_load", "The pack is not the file expected: its sha256 differs", {
     details: { expected: sha256, found },

@@ -26,6 +26,7 @@ export class Model {
     private readonly parallel: number,
   ) {
     this.scheduler.add(engineOf(installed));
+    if (parallel < 2 || host.spawn === undefined) this.forgetPack();
   }
 
   /** @throws `model_load`, `corrupted`, `aborted`, `invalid_argument`. */
@@ -70,16 +71,27 @@ export class Model {
   /** Starts the other instances; without them everything still works, only slower. */
   private async grow(): Promise<void> {
     const { installed } = this;
-    if (installed.engine !== "encoder" || this.host.spawn === undefined) return;
     const { spawn, home } = this.host;
+    if (installed.engine !== "encoder" || installed.pack === undefined || spawn === undefined) return;
+    const { pack } = installed;
     const starts = Array.from({ length: this.parallel - 1 }, async () => {
       const link = await Link.start(spawn());
       const service = link.service<EncoderService>("encoder");
-      await service.load(home.module, installed.pack);
-      const engine: Engine = { embed: (texts, kind) => service.embed(texts, kind), stop: () => link.stop() };
-      this.scheduler.add(engine);
+      try {
+        await service.load(home.module, pack);
+      } catch (error) {
+        link.stop();
+        throw error;
+      }
+      this.scheduler.add({ embed: (texts, kind) => service.embed(texts, kind), stop: () => link.stop() });
     });
     await Promise.allSettled(starts);
+    this.forgetPack();
+  }
+
+  /** The encoder has its own copy; a second one, of tens of megabytes, is for further instances only. */
+  private forgetPack(): void {
+    if (this.installed.engine === "encoder") this.installed.pack = undefined;
   }
 }
 

@@ -65,6 +65,11 @@ function incoming(args: unknown[]): unknown[] {
   });
 }
 
+/** Whether a call failed because its worker died, so that another worker may succeed. */
+export function isCrash(error: unknown): boolean {
+  return error instanceof BurrowError && error.details["worker"] === "crashed";
+}
+
 /** A function whose failures come back as data. */
 function answering(work: Callable) {
   return async (...args: unknown[]): Promise<Reply> => {
@@ -117,14 +122,12 @@ type Invoke = (service: string, method: string, ...args: unknown[]) => Promise<R
 /** A started worker. */
 export class Link {
   private readonly invoke: Invoke;
-  private readonly crash: Promise<never>;
   private failure: BurrowError | undefined;
-  private fail: (error: BurrowError) => void = () => undefined;
+  /** Rejects the calls under way. A promise to race against would keep every answer for as long as it is pending. */
+  private readonly waiting = new Set<(error: BurrowError) => void>();
 
   private constructor(private readonly worker: Worker) {
     this.invoke = (wrap(worker) as unknown as { invoke: Invoke }).invoke;
-    this.crash = new Promise((_, reject) => (this.fail = reject));
-    this.crash.catch(() => undefined);
     worker.addEventListener("error", (event) => this.stop(crashed(event.message)));
     worker.addEventListener("messageerror", () => this.stop(crashed("a message could not be read")));
   }
@@ -166,13 +169,19 @@ export class Link {
     if (this.failure !== undefined) return;
     this.failure = error;
     this.worker.terminate();
-    this.fail(error);
+    for (const reject of this.waiting) reject(error);
+    this.waiting.clear();
   }
 
-  private async call(service: string, method: string, args: unknown[]): Promise<unknown> {
-    if (this.failure !== undefined) throw this.failure;
+  private call(service: string, method: string, args: unknown[]): Promise<unknown> {
     const invoke = (...own: unknown[]) => this.invoke(service, method, ...own);
-    return Promise.race([request(invoke, args), this.crash]);
+    return new Promise((resolve, reject) => {
+      if (this.failure !== undefined) return reject(this.failure);
+      this.waiting.add(reject);
+      request(invoke, args)
+        .then(resolve, reject)
+        .finally(() => this.waiting.delete(reject));
+    });
   }
 }
 

@@ -4,9 +4,11 @@
  * Embedding is the slow part, and a question must not wait behind a thousand documents. So work is cut into small
  * pieces; whenever an engine is free it takes a question first, and only then the next piece of bulk. Between two
  * pieces the thread goes back to its event loop, so that a question that has arrived meanwhile is seen. Answers come
- * in the order of the texts, whichever engine made them; an abort takes effect at the next piece.
+ * in the order of the texts, whichever engine made them; an abort takes effect at the next piece. An engine whose
+ * worker died is let go, and another takes its piece.
  */
 import { aborted, BurrowError } from "./errors.js";
+import { isCrash } from "./rpc.js";
 import type { Embedded } from "./service.js";
 import type { TextKind } from "./types.js";
 
@@ -169,7 +171,15 @@ export class Scheduler {
     try {
       piece.resolve(await engine.embed(piece.texts, piece.kind));
     } catch (error) {
-      piece.reject(error);
+      if (isCrash(error) && this.size > 1) this.replace(engine, piece);
+      else piece.reject(error);
     }
+  }
+
+  /** Lets go of a dead engine; the others take what it was at. */
+  private replace(engine: Engine, piece: Piece): void {
+    this.remove(engine);
+    (piece.kind === "query" ? this.questions : this.bulk).unshift(piece);
+    this.start();
   }
 }

@@ -2,6 +2,7 @@
  * A store where it lives: in a worker, or in the application's own thread. Puts model, storage and the core together,
  * and keeps what `stats()` must tell.
  */
+import { encodeJson } from "./document.js";
 import { startCore } from "./encoder.js";
 import { aborted, BurrowError, toBurrowError } from "./errors.js";
 import type { Host } from "./install.js";
@@ -24,18 +25,20 @@ interface Vectors {
 export class StoreHome implements StoreService {
   private store: Store | undefined;
   private vectors: Vectors | undefined;
-  private config: StoreConfig | undefined;
+  /** Of the options, what a reindex that does not say goes by. The others may hold a whole model. */
+  private defaults: { fields: string[] | undefined; parallel: number | undefined } | undefined;
   private storage: Stats["storage"] = { kind: "memory", durable: false };
   private sweeping: ReturnType<typeof setInterval> | undefined;
 
   constructor(private readonly host: Host) {}
 
   async open(config: StoreConfig, onProgress: OnProgress, custom?: CustomEmbed, signal?: AbortSignal): Promise<void> {
+    checkSweeping(config);
     await startCore(this.host.home.module);
-    this.config = config;
+    this.defaults = { fields: config.fields, parallel: config.parallel };
     const vectors = await this.load(config.embed, config.parallel, onProgress, custom, signal);
     try {
-      this.store = await this.openStore(config, vectors.handle, onProgress);
+      this.store = await this.openStore(config, vectors.handle, onProgress, signal);
       if (signal?.aborted === true) {
         await this.store.close();
         throw aborted(signal.reason);
@@ -64,8 +67,8 @@ export class StoreHome implements StoreService {
   ): Promise<void> {
     const store = this.opened();
     const { embed, parallel, ...asked } = change;
-    const options = { fields: asked.fields ?? this.config?.fields, dims: asked.dims };
-    const next = embed && (await this.load(embed, parallel ?? this.config?.parallel, onProgress, custom, signal));
+    const options = { fields: asked.fields ?? this.defaults?.fields, dims: asked.dims };
+    const next = embed && (await this.load(embed, parallel ?? this.defaults?.parallel, onProgress, custom, signal));
     try {
       const handle = (next ?? this.vectors)?.handle;
       await store.reindex(JSON.stringify(options), handle, asCore(onProgress), signal);
@@ -73,7 +76,7 @@ export class StoreHome implements StoreService {
       next?.close();
       throw error;
     }
-    if (this.config !== undefined && options.fields !== undefined) this.config.fields = options.fields;
+    if (this.defaults !== undefined) this.defaults.fields = options.fields;
     if (next === undefined) return;
     this.vectors?.retire();
     this.vectors = next;
@@ -126,14 +129,16 @@ export class StoreHome implements StoreService {
     config: StoreConfig,
     handle: EmbedderHandle | undefined,
     onProgress: OnProgress,
+    signal: AbortSignal | undefined,
   ): Promise<Store> {
     try {
-      const store = await Store.open(coreOptions(config), handle, asCore(onProgress));
+      const store = await Store.open(coreOptions(config), handle, asCore(onProgress), signal);
       this.storage = { kind: config.storage, durable: config.storage === "indexeddb" };
       return store;
     } catch (error) {
       const failure = toBurrowError(error);
-      if (config.storage !== "indexeddb" || failure.code !== "storage_unavailable") throw failure;
+      const refused = failure.code === "storage_unavailable" && failure.details["opened"] === false;
+      if (config.storage !== "indexeddb" || !refused) throw failure;
       return this.openInMemory(config, handle, onProgress, failure.message);
     }
   }
@@ -159,13 +164,23 @@ export class StoreHome implements StoreService {
     const sweep = () => {
       this.store?.sweep().catch((error: unknown) => console.warn("burrow-memory: sweeping failed", error));
     };
-    // Longer intervals than a timer can hold would fire at once.
-    this.sweeping = setInterval(sweep, Math.min(minutes * 60_000, 2 ** 31 - 1));
+    // Longer intervals than a timer can hold would fire at once; a shorter one than a second gains nothing.
+    this.sweeping = setInterval(sweep, Math.max(1000, Math.min(minutes * 60_000, 2 ** 31 - 1)));
     (this.sweeping as { unref?: () => void }).unref?.();
   }
 }
 
 function nothing(): void {}
+
+/** A timer takes what is no number, or below 1, for "at once". */
+function checkSweeping({ ttl }: StoreConfig): void {
+  const minutes = ttl?.sweepIntervalMinutes;
+  if (minutes === undefined || minutes === null) return;
+  if (typeof minutes === "number" && Number.isFinite(minutes) && minutes > 0) return;
+  throw new BurrowError("invalid_argument", "ttl.sweepIntervalMinutes is minutes above 0, or null for never", {
+    details: { argument: "sweepIntervalMinutes" },
+  });
+}
 
 function asCore(onProgress: OnProgress): CoreProgress {
   return (phase, loaded, total) => onProgress({ phase: phase as ProgressEvent["phase"], loaded, total });
@@ -173,5 +188,10 @@ function asCore(onProgress: OnProgress): CoreProgress {
 
 function coreOptions({ name, storage, fields, dims, ttl, reindex }: StoreConfig): string {
   const { defaultTtl, refreshOnRead } = ttl ?? {};
-  return JSON.stringify({ name, storage, fields, dims, reindex, ttl: { defaultTtl, refreshOnRead } });
+  // Not `JSON.stringify`: of a `defaultTtl` that is NaN it would make "never".
+  return encodeJson(
+    { name, storage, fields, dims, reindex, ttl: { defaultTtl, refreshOnRead } },
+    "invalid_argument",
+    "options",
+  );
 }

@@ -206,7 +206,7 @@ export interface OpenOptions {
   /** Opens although the index was made by another model, and embeds everything anew. */
   reindex?: boolean;
   onProgress?: (event: ProgressEvent) => void;
-  /** Gives up opening: downloads stop, what was fetched is kept for the next time. */
+  /** Gives up opening: downloads and indexing stop, what was fetched is kept for the next time. */
   signal?: AbortSignal;
 }
 

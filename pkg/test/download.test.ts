@@ -3,8 +3,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 
 import { afterEach, describe, expect, it } from "vitest";
-
 import { download, type PartialFile, type PartialMeta } from "../src/download.js";
+import { BurrowError } from "../src/errors.js";
 
 const FILE = randomBytes(3_000_000);
 
@@ -196,5 +196,30 @@ describe("a download", () => {
     await download(url, { sink: received.sink, partial });
     expect(received.hash).toBe(HASH);
     expect(partial.drops).toBe(1);
+  });
+
+  it("whose kept part is damaged asks for a new start", async () => {
+    const url = await serve(ranged(Infinity));
+    const partial = new MemoryPartial();
+    await partial.append(0, new Uint8Array(1000), { url, etag: '"one"', total: FILE.length });
+    const read = partial.read.bind(partial);
+    partial.read = async () => {
+      const found = await read();
+      const chunks = (async function* () {
+        yield new Uint8Array(10);
+        throw new BurrowError("corrupted", "damaged");
+      })();
+      return found && { ...found, chunks };
+    };
+    const failure = download(url, { sink: () => undefined, partial });
+    await expect(failure).rejects.toMatchObject({ code: "model_load", details: { restart: true } });
+  });
+
+  it("whose kept part the receiver refuses fails as the receiver does", async () => {
+    const url = await serve(ranged(Infinity));
+    const partial = new MemoryPartial();
+    await partial.append(0, new Uint8Array(1000), { url, etag: '"one"', total: FILE.length });
+    const refused = new Error("not a model");
+    await expect(download(url, { sink: () => Promise.reject(refused), partial })).rejects.toBe(refused);
   });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 
+import { BurrowError } from "../src/errors.js";
 import { cut, type Engine, Scheduler } from "../src/scheduler.js";
 import type { Embedded } from "../src/service.js";
 
@@ -120,5 +121,22 @@ describe("the scheduler", () => {
     expect((await last).vectors.length).toBe(1);
     await retired;
     expect(other.stopped).toBe(true);
+  });
+
+  it("lets go of an engine whose worker died, and gives its piece to another", async () => {
+    const [dying, other] = [new Recorder(), new Recorder()];
+    const scheduler = new Scheduler();
+    scheduler.add(dying);
+    scheduler.add(other);
+    const answer = scheduler.embed(bulk(16), "document");
+    const crash = new BurrowError("internal", "The worker crashed", { details: { worker: "crashed" } });
+    (await dying.call(0)).finish(crash);
+    for (const number of [0, 1]) (await other.call(number)).finish();
+    expect((await answer).vectors.length).toBe(16);
+    expect(dying.stopped).toBe(true);
+    expect(scheduler.size).toBe(1);
+    const last = scheduler.embed(["x"], "document");
+    (await other.call(2)).finish(crash);
+    await expect(last).rejects.toBe(crash);
   });
 });

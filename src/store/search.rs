@@ -17,7 +17,7 @@ use super::batch::document;
 use super::directory::Directory;
 use super::overlay::{self, Overlay};
 use crate::Result;
-use crate::model::{Filter, Hit, ItemId, Millis, Order, Page, SearchOp, Unscored};
+use crate::model::{Hit, ItemId, Millis, Order, Page, SearchOp, Unscored};
 use crate::storage::{Entry, Record};
 
 /// How often a search ranks anew before it puts up with a moving target.
@@ -192,7 +192,7 @@ impl Store {
         overlay: &Overlay,
     ) -> Result<Option<(Vec<(Candidate, Record)>, bool)>> {
         let search = reading.scoring.search;
-        let filtered = search.filter != Filter::default();
+        let filtered = !search.filter.is_empty();
         // Without a filter every candidate is a hit, so nothing is read of those before the page. With one, only
         // another match tells that there is more.
         let (mut to_skip, wanted) = if filtered {

@@ -1,12 +1,13 @@
 //! The application's embedder, or the package's own in JavaScript's hands, as the core's trait.
 
+use std::cell::RefCell;
 use std::rc::Rc;
 
 use async_trait::async_trait;
 use js_sys::{Array, Float32Array, Reflect};
 use wasm_bindgen::prelude::*;
 
-use super::errors::from_js;
+use super::thrown::from_js;
 use crate::embed::{Embedder, Embedding, TextKind};
 use crate::{Error, Result};
 
@@ -42,19 +43,24 @@ extern "C" {
 pub(super) struct JsEmbedder {
     handle: EmbedderHandle,
     fingerprint: String,
-    /// Handed to each call; set while a reindex that can be cancelled runs.
-    signal: Option<AbortSignal>,
+    /// Handed to each call while an open or a reindex that can be cancelled runs.
+    signal: RefCell<Option<AbortSignal>>,
 }
 
 impl JsEmbedder {
-    /// Takes a handle, and the signal that its calls are to hear.
-    pub(super) fn shared(handle: EmbedderHandle, signal: Option<AbortSignal>) -> Rc<dyn Embedder> {
+    /// Takes a handle, and the signal that its calls are to hear until [`Self::forget_signal`].
+    pub(super) fn shared(handle: EmbedderHandle, signal: Option<AbortSignal>) -> Rc<Self> {
         let fingerprint = handle.fingerprint();
         Rc::new(Self {
             handle,
             fingerprint,
-            signal,
+            signal: RefCell::new(signal),
         })
+    }
+
+    /// The work that the signal could cancel is over: when it fires later, that does not concern later calls.
+    pub(super) fn forget_signal(&self) {
+        self.signal.take();
     }
 }
 
@@ -77,10 +83,9 @@ impl Embedder for JsEmbedder {
             TextKind::Query => "query",
             TextKind::Document => "document",
         };
-        // An aborted signal belongs to a reindex that is over; later calls do not concern it.
-        let signal = self.signal.clone();
+        let signal = self.signal.borrow().clone();
         let answer = self.handle.embed(texts.to_vec(), name, signal).await;
-        embeddings(&answer.map_err(|thrown| from_js(&thrown, |message| Error::embedding(message)))?)
+        embeddings(&answer.map_err(|thrown| from_js(&thrown, Error::embedding))?)
     }
 }
 
@@ -98,22 +103,9 @@ fn embeddings(answer: &JsValue) -> Result<Vec<Embedding>> {
             .as_ref()
             .map(|flags| flags.get(u32::try_from(index).unwrap_or(u32::MAX)));
         Ok(Embedding {
-            vector: unit(vector.to_vec()),
+            vector: vector.to_vec().into(),
             truncated: flag.is_some_and(|flag| flag.is_truthy()),
         })
     };
     vectors.iter().enumerate().map(embedding).collect()
-}
-
-/// The store compares by direction; what another embedder gives may have any length. Zeros and bad numbers stay as
-/// they are: the store judges them.
-fn unit(mut vector: Vec<f32>) -> Rc<[f32]> {
-    let length = vector.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>().sqrt();
-    if length.is_finite() && length > 0.0 && (length - 1.0).abs() > 1e-6 {
-        #[allow(clippy::cast_possible_truncation)] // Back to the precision that it came in.
-        vector
-            .iter_mut()
-            .for_each(|x| *x = (f64::from(*x) / length) as f32);
-    }
-    vector.into()
 }

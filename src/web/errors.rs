@@ -1,13 +1,13 @@
-//! Errors across the border, both ways.
+//! Errors on their way to JavaScript.
 
 use js_sys::{JSON, Object, Reflect};
 use serde_json::{Map, Value};
-use wasm_bindgen::{JsCast, JsValue};
+use wasm_bindgen::JsValue;
 
 use crate::Error;
 
 /// What the package's class is called; the facade makes a real one of it.
-const NAME: &str = "BurrowError";
+pub(super) const NAME: &str = "BurrowError";
 
 impl From<Error> for JsValue {
     fn from(error: Error) -> Self {
@@ -23,34 +23,6 @@ impl From<Error> for JsValue {
     }
 }
 
-/// Whatever the application's code threw, as an error of its own code or else of `otherwise`'s.
-pub(super) fn from_js(thrown: &JsValue, otherwise: fn(String) -> Error) -> Error {
-    let message = text(thrown, "message").unwrap_or_else(|| format!("{thrown:?}"));
-    match (text(thrown, "name").as_deref(), text(thrown, "code")) {
-        (Some(NAME), Some(code)) => coded(thrown, &code, message),
-        (Some("AbortError"), _) => Error::aborted(message),
-        (Some(name), _) => otherwise(message.clone()).caused_by(format!("{name}: {message}")),
-        (None, _) => otherwise(message.clone()).caused_by(message),
-    }
-}
-
-fn coded(thrown: &JsValue, code: &str, message: String) -> Error {
-    let error = details_from_js(thrown)
-        .into_iter()
-        .fold(Error::from_code(code, message), |error, (name, value)| {
-            error.with(&name, value)
-        });
-    match text(thrown, "cause") {
-        Some(cause) => error.caused_by(cause),
-        None => error,
-    }
-}
-
-fn text(object: &JsValue, name: &str) -> Option<String> {
-    let object = object.dyn_ref::<Object>()?;
-    Reflect::get(object, &name.into()).ok()?.as_string()
-}
-
 fn set(object: &JsValue, name: &str, value: &JsValue) {
     // Setting a field of a fresh error cannot fail.
     let _ = Reflect::set(object, &name.into(), value);
@@ -58,11 +30,4 @@ fn set(object: &JsValue, name: &str, value: &JsValue) {
 
 fn details_to_js(details: &Map<String, Value>) -> JsValue {
     JSON::parse(&Value::from(details.clone()).to_string()).unwrap_or_else(|_| Object::new().into())
-}
-
-fn details_from_js(thrown: &JsValue) -> Map<String, Value> {
-    let details = Reflect::get(thrown, &"details".into()).ok();
-    let json = details.and_then(|details| JSON::stringify(&details).ok()?.as_string());
-    json.and_then(|json| serde_json::from_str(&json).ok())
-        .unwrap_or_default()
 }

@@ -9,7 +9,7 @@
 //!
 //! | feature     | module      | exports                                      |
 //! |-------------|-------------|----------------------------------------------|
-//! | `web`       | `burrow`    | `Store`, `Encoder`, `ModelCache`, `resolveModel` |
+//! | `web`       | `burrow`    | `Store`, `Encoder`, `ModelCache`, `resolveModel`, `sha256` |
 //! | `web-tract` | `installer` | `Installer`                                  |
 
 #[cfg(feature = "web")]
@@ -29,4 +29,6 @@ mod observer;
 mod source;
 #[cfg(feature = "web")]
 mod store;
+#[cfg(feature = "web")]
+mod thrown;
 mod vectors;

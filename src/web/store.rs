@@ -9,6 +9,7 @@ use wasm_bindgen::prelude::*;
 use super::clock::BrowserClock;
 use super::embedder::{AbortSignal, EmbedderHandle, JsEmbedder};
 use super::observer::JsObserver;
+use crate::embed::Embedder;
 use crate::model::{Op, OpResult};
 use crate::storage::Storage;
 use crate::storage::indexeddb::{Durability, IndexedDb};
@@ -60,11 +61,13 @@ struct Reindex {
 
 #[wasm_bindgen]
 impl Store {
-    /// Opens a store; `options` is JSON: `{name, storage, fields?, dims?, reindex?, ttl?}`.
+    /// Opens a store; `options` is JSON: `{name, storage, fields?, dims?, reindex?, ttl?}`. The signal cancels what has
+    /// to be indexed first.
     pub async fn open(
         options: String,
         embedder: Option<EmbedderHandle>,
         on_progress: Option<Function>,
+        signal: Option<AbortSignal>,
     ) -> Result<Store> {
         let Options {
             name,
@@ -82,11 +85,23 @@ impl Store {
                 default_ttl: ttl.default_ttl,
                 refresh_on_read: ttl.refresh_on_read.unwrap_or(true),
             },
-            observer: observer(on_progress, None),
+            observer: observer(on_progress, signal.clone()),
         };
-        let embedder = embedder.map(|handle| JsEmbedder::shared(handle, None));
-        let storage = connect(&name, &storage).await?;
-        let inner = store::Store::open(storage.clone(), embedder, Rc::new(BrowserClock), options).await;
+        let embedder = embedder.map(|handle| JsEmbedder::shared(handle, signal));
+        // A database that cannot be opened may be done without; one that opened and then failed holds what was written.
+        let storage = connect(&name, &storage)
+            .await
+            .map_err(|error| error.with("opened", false))?;
+        let inner = store::Store::open(
+            storage.clone(),
+            as_core(embedder.as_ref()),
+            Rc::new(BrowserClock),
+            options,
+        )
+        .await;
+        if let Some(embedder) = embedder {
+            embedder.forget_signal();
+        }
         match inner {
             Ok(inner) => Ok(Self {
                 inner: Rc::new(inner),
@@ -123,13 +138,18 @@ impl Store {
         signal: Option<AbortSignal>,
     ) -> Result<()> {
         let Reindex { fields, dims } = parse(&options)?;
+        let embedder = embedder.map(|handle| JsEmbedder::shared(handle, signal.clone()));
         let options = ReindexOptions {
-            embedder: embedder.map(|handle| JsEmbedder::shared(handle, signal.clone())),
+            embedder: as_core(embedder.as_ref()),
             fields,
             dims,
             observer: observer(on_progress, signal),
         };
-        self.inner.reindex(options).await
+        let outcome = self.inner.reindex(options).await;
+        if let Some(embedder) = embedder {
+            embedder.forget_signal();
+        }
+        outcome
     }
 
     /// The store in numbers, as JSON.
@@ -155,6 +175,10 @@ async fn connect(name: &str, kind: &Kind) -> Result<Rc<dyn Storage>> {
         Kind::Memory => Rc::new(MemoryStorage::new()),
         Kind::IndexedDb => Rc::new(IndexedDb::open(name, Durability::Relaxed).await?),
     })
+}
+
+fn as_core(embedder: Option<&Rc<JsEmbedder>>) -> Option<Rc<dyn Embedder>> {
+    embedder.map(|embedder| Rc::clone(embedder) as Rc<dyn Embedder>)
 }
 
 #[allow(clippy::unnecessary_wraps)] // The shape that the options want.

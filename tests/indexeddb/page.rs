@@ -120,6 +120,19 @@ export const losingConnection = (times) =>
         return original.apply(database, args);
     });
 
+/** Before the next transaction the site's data are cleared: connection and database go, without a `versionchange`. */
+export const clearedData = (name) => {
+    let here = true;
+    return patched(IDBDatabase.prototype, "transaction", (original, database, args) => {
+        if (here) {
+            here = false;
+            database.close();
+            indexedDB.deleteDatabase(name);
+        }
+        return original.apply(database, args);
+    });
+};
+
 /** The next n transactions are cut off by the browser in the middle: aborted, without a reason. */
 export const cutOff = (times) => patched(IDBDatabase.prototype, "transaction", (original, database, args) => {
     const transaction = original.apply(database, args);
@@ -178,6 +191,8 @@ extern "C" {
     fn failing_put_js(after: u32) -> Function;
     #[wasm_bindgen(js_name = losingConnection)]
     fn losing_connection_js(times: u32) -> Function;
+    #[wasm_bindgen(js_name = clearedData)]
+    fn cleared_data_js(name: &str) -> Function;
     #[wasm_bindgen(js_name = cutOff)]
     fn cut_off_js(times: u32) -> Function;
     #[wasm_bindgen(js_name = countingCompletes)]
@@ -218,6 +233,11 @@ pub fn failing_put(after: u32) -> Patch {
 /// The connection is lost before each of the next transactions.
 pub fn losing_connection(times: u32) -> Patch {
     Patch(losing_connection_js(times))
+}
+
+/// The site's data are cleared before the next transaction.
+pub fn cleared_data(name: &str) -> Patch {
+    Patch(cleared_data_js(name))
 }
 
 /// The next transactions are cut off by the browser in the middle.

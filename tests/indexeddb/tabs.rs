@@ -77,6 +77,18 @@ async fn destroying_closes_the_stores_that_are_open() {
     assert_eq!(anew.load().await.unwrap().entries, []);
 }
 
+/// The store's memory is of the database that is gone: made anew under it, later writes would be lost to its searches.
+#[wasm_bindgen_test]
+async fn a_database_that_the_browser_cleared_is_not_made_anew_under_an_open_store() {
+    let (database, storage) = one_item().await;
+    let patch = page::cleared_data(&database.name);
+    assert_eq!(code(storage.commit(0, vec![put("b", "text", 2)]).await), "closed");
+    drop(patch);
+    assert_eq!(code(storage.load().await), "closed");
+    let anew = database.open().await.unwrap();
+    assert_eq!(anew.load().await.unwrap().entries, []);
+}
+
 #[wasm_bindgen_test]
 async fn destroying_nothing_is_no_error() {
     IndexedDb::destroy(&fresh_name()).await.unwrap();

@@ -14,7 +14,12 @@ export type CoreProgress = (phase: string, loaded: number, total: number) => voi
 
 export class Store {
   private constructor();
-  static open(optionsJson: string, embedder?: EmbedderHandle, onProgress?: CoreProgress): Promise<Store>;
+  static open(
+    optionsJson: string,
+    embedder?: EmbedderHandle,
+    onProgress?: CoreProgress,
+    signal?: AbortSignal,
+  ): Promise<Store>;
   static destroy(name: string): Promise<void>;
   execute(operationJson: string): Promise<string>;
   batch(operationsJson: string): Promise<string>;
@@ -25,7 +30,7 @@ export class Store {
     signal?: AbortSignal,
   ): Promise<void>;
   stats(): Promise<string>;
-  sweep(): Promise<void>;
+  sweep(): Promise<number>;
   close(): Promise<void>;
   free(): void;
 }
@@ -54,6 +59,8 @@ export class ModelCache {
 }
 
 export function resolveModel(sourceJson: string): string;
+/** Lower-case hex, where the host has no `crypto.subtle`. */
+export function sha256(bytes: Uint8Array): string;
 export function version(): string;
 
 export default function init(options: { module_or_path: WebAssembly.Module }): Promise<unknown>;

@@ -37,6 +37,7 @@ pub struct Installation {
     state: State,
 }
 
+#[allow(clippy::large_enum_variant)] // one lives per installation
 enum State {
     Receiving {
         model: VerifiedFile,

@@ -58,8 +58,11 @@ impl FlatIndex {
         Ok(Row(next))
     }
 
-    /// Gives a row back. The caller does not use the number again.
+    /// Gives a row back and erases what was in it. The caller does not use the number again.
     pub fn remove(&mut self, row: Row) {
+        if let Some(place) = self.place(row).and_then(|range| self.data.get_mut(range)) {
+            place.fill(0.0);
+        }
         self.free.push(row);
     }
 
@@ -173,6 +176,14 @@ mod tests {
         assert!(index.is_empty());
         let row = index.insert(&[1.0, 0.0]).unwrap();
         assert_eq!(index.best(&[1.0], [row]), None);
+    }
+
+    #[test]
+    fn what_is_removed_is_gone_from_memory() {
+        let mut index = FlatIndex::new(2);
+        let rows = [[0.6, 0.8], [1.0, 0.0]].map(|v| index.insert(&v).unwrap());
+        index.remove(rows[0]);
+        assert_eq!(index.data, [0.0, 0.0, 1.0, 0.0]);
     }
 
     #[test]

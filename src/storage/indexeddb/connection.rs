@@ -4,6 +4,7 @@
 //! |-----------------------------------------------|-------------------------|---------------------------------------|
 //! | another tab wants to upgrade (`versionchange`) | close, let it           | reopens: works, or `schema_too_new`   |
 //! | another tab deletes the database               | close, let it           | `closed`, for good                    |
+//! | the browser clears the site's data             | refuse to create it     | `closed`, for good                    |
 //! | the browser drops the connection               | reopen, repeat once     | the same                              |
 //! | `close()`                                      | finish what is under way | `closed`                              |
 //!
@@ -16,6 +17,7 @@ use futures::channel::oneshot;
 use wasm_bindgen::prelude::*;
 use web_sys::{IdbDatabase, IdbVersionChangeEvent};
 
+use super::opening::Absent;
 use super::transaction::{Mode, Transaction, run};
 use super::version::Schema;
 use super::{dom_exception, opening};
@@ -42,7 +44,7 @@ impl Connection {
             closed: Cell::new(false),
             calls: Calls::default(),
         };
-        connection.handle().await?;
+        connection.connect(Absent::Create).await?;
         Ok(connection)
     }
 
@@ -79,9 +81,17 @@ impl Connection {
             return Ok(handle);
         }
         if self.deleted.get() {
-            return Err(Error::closed("another tab deleted the database"));
+            return Err(Error::closed("the database was deleted; open the store again"));
         }
-        let database = opening::open(&self.name, self.schema).await?;
+        let again = self.connect(Absent::Refuse).await;
+        if matches!(again, Err(Error::Closed(_))) {
+            self.deleted.set(true);
+        }
+        again
+    }
+
+    async fn connect(&self, absent: Absent) -> Result<Rc<Handle>> {
+        let database = opening::open(&self.name, self.schema, absent).await?;
         let handle = Rc::new(Handle::new(database, self.deleted.clone()));
         // A call beside this one may have been faster; then its connection serves both.
         let mut current = self.handle.borrow_mut();

@@ -86,7 +86,9 @@ impl ModelCache {
             let Some(entry) = stores.entry(Kind::Complete, id).await? else {
                 return Ok(None);
             };
-            let mut bytes = Vec::with_capacity(usize::try_from(entry.size).unwrap_or_default());
+            // No more than its chunks can hold: a damaged size must not ask for memory that is not there.
+            let most = (entry.checksums.len() * CHUNK) as u64;
+            let mut bytes = Vec::with_capacity(entry.size.min(most) as usize);
             for index in 0..entry.checksums.len() {
                 bytes.extend(stores.chunk(Kind::Complete, id, &entry, index).await?);
             }

@@ -29,11 +29,20 @@ extern "C" {
     fn clear_timeout(timer: &JsValue);
 }
 
+/// What to do where there is no database of the name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Absent {
+    Create,
+    /// It was there before, so that somebody has deleted it.
+    Refuse,
+}
+
 /// Opens a database at this code's schema, or at a newer one that this code can work with.
-pub(super) async fn open(name: &str, schema: &'static Schema) -> Result<IdbDatabase> {
-    let database = match open_at(name, schema, Some(schema.version())).await {
+pub(super) async fn open(name: &str, schema: &'static Schema, absent: Absent) -> Result<IdbDatabase> {
+    let upgrade = Upgrade { schema, absent };
+    let database = match open_at(name, upgrade, Some(schema.version())).await {
         // A later step of our generation, perhaps: open at whatever version it has and look.
-        Err(error) if exception(&error) == Some("VersionError") => open_at(name, schema, None).await?,
+        Err(error) if exception(&error) == Some("VersionError") => open_at(name, upgrade, None).await?,
         other => other?,
     };
     schema.check(&database).inspect_err(|_| database.close())?;
@@ -48,12 +57,35 @@ pub(super) async fn delete(name: &str) -> Result<()> {
     Waiting::start(request.into(), None).finish().await.map(drop)
 }
 
-async fn open_at(name: &str, schema: &'static Schema, version: Option<Version>) -> Result<IdbDatabase> {
+async fn open_at(name: &str, upgrade: Upgrade, version: Option<Version>) -> Result<IdbDatabase> {
     let request = Factory::new()
         .and_then(|factory| factory.open(name, version))
         .map_err(from_idb)?;
-    let result = Waiting::start(request.into(), Some(schema)).finish().await?;
+    let result = Waiting::start(request.into(), Some(upgrade)).finish().await?;
     Ok(result.unchecked_into())
+}
+
+/// How a database comes to the present schema.
+#[derive(Clone, Copy)]
+struct Upgrade {
+    schema: &'static Schema,
+    absent: Absent,
+}
+
+impl Upgrade {
+    fn run(self, database: IdbDatabase, from: Version, to: Option<Version>) -> Result<()> {
+        if from == 0 && self.absent == Absent::Refuse {
+            let message = "the database was deleted, here or by the browser; open the store again";
+            return Err(Error::closed(message));
+        }
+        // Opened at "whatever it has", and it was deleted meanwhile.
+        if to != Some(self.schema.version()) {
+            return Err(Error::storage_blocked(
+                "another tab deleted the database; try again",
+            ));
+        }
+        self.schema.upgrade(&database.into(), from)
+    }
 }
 
 type Callback = Closure<dyn FnMut(IdbVersionChangeEvent)>;
@@ -97,7 +129,7 @@ impl Teller {
 }
 
 impl Waiting {
-    fn start(request: IdbOpenDbRequest, schema: Option<&'static Schema>) -> Self {
+    fn start(request: IdbOpenDbRequest, upgrade: Option<Upgrade>) -> Self {
         let (sender, answer) = oneshot::channel();
         let teller = Rc::new(Teller {
             sender: Cell::new(Some(sender)),
@@ -109,7 +141,7 @@ impl Waiting {
             on_success(&request, &teller),
             on_error(&request, &teller),
             on_blocked(&teller),
-            on_upgrade_needed(&request, &teller, schema),
+            on_upgrade_needed(&request, &teller, upgrade),
         ];
         let [success, error, blocked, upgrade] = &callbacks;
         request.set_onsuccess(Some(success.as_ref().unchecked_ref()));
@@ -192,23 +224,14 @@ fn on_blocked(teller: &Rc<Teller>) -> Callback {
     Closure::new(move |_| teller.give_up_after(BLOCKED_MS))
 }
 
-fn on_upgrade_needed(
-    request: &IdbOpenDbRequest,
-    teller: &Rc<Teller>,
-    schema: Option<&'static Schema>,
-) -> Callback {
+fn on_upgrade_needed(request: &IdbOpenDbRequest, teller: &Rc<Teller>, upgrade: Option<Upgrade>) -> Callback {
     let (request, teller) = (request.clone(), teller.clone());
     Closure::new(move |event: IdbVersionChangeEvent| {
         teller.timer.take();
-        let wanted = event.new_version().map(|version| version as Version);
-        let outcome = match (schema, database_of(&request)) {
-            (Some(schema), Some(database)) if wanted == Some(schema.version()) => {
-                schema.upgrade(&database.into(), event.old_version() as Version)
-            }
-            // Opened at "whatever it has", and it was deleted meanwhile.
-            _ => Err(Error::storage_blocked(
-                "another tab deleted the database; try again",
-            )),
+        let to = event.new_version().map(|version| version as Version);
+        let outcome = match (upgrade, database_of(&request)) {
+            (Some(upgrade), Some(database)) => upgrade.run(database, event.old_version() as Version, to),
+            _ => Err(Error::internal("a deletion asked for an upgrade")),
         };
         if let Err(error) = outcome {
             *teller.failure.borrow_mut() = Some(error);

@@ -28,9 +28,10 @@
 //! fused where relaxed-simd is enabled, and with it the narrow coding. `plain` is also the oracle that the tests hold the
 //! others against. Everything exported is safe to call with any slices: sizes are asserted before a pointer is made.
 
-#[cfg_attr(target_arch = "wasm32", allow(dead_code))] // there only tests run most of it
+// With simd128 most of these two is the tests' oracle only.
+#[cfg_attr(all(target_arch = "wasm32", target_feature = "simd128"), allow(dead_code))]
 pub mod plain;
-#[cfg_attr(target_arch = "wasm32", allow(dead_code))]
+#[cfg_attr(all(target_arch = "wasm32", target_feature = "simd128"), allow(dead_code))]
 pub mod plain_int8;
 #[cfg(all(target_arch = "wasm32", target_feature = "relaxed-simd"))]
 pub mod relaxed;

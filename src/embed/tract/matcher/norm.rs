@@ -55,7 +55,7 @@ fn decomposed<'m>(graph: &Graph<'m>, name: &'m str) -> Option<LayerNorm<'m>> {
         (None, None) => return None,
     };
     let squared = square_of(graph, mean_of(graph, variance)?)?;
-    (deviation_of(graph, squared)? == x).then(|| LayerNorm {
+    (deviation_of(graph, squared)? == x).then_some(LayerNorm {
         x,
         norm: Norm { gain, bias },
         eps,
