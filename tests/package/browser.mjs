@@ -18,13 +18,17 @@ const PATIENCE = 180_000;
 
 /**
  * Serves a folder as hosts of single-page apps do: what is not there is answered with `index.html` and status 200,
- * so that a missing wasm file is HTML and no honest 404.
+ * so that a missing wasm file is HTML and no honest 404. `mounts` are other folders, by the path that they appear under.
  */
-export async function serve(folder, requests = []) {
+export async function serve(folder, requests = [], mounts = {}) {
+  const place = (path) => {
+    const mount = Object.keys(mounts).find((prefix) => path.startsWith(prefix));
+    return mount === undefined ? join(folder, path) : join(mounts[mount], path.slice(mount.length));
+  };
   const server = createServer(async (request, response) => {
     const path = normalize(decodeURIComponent(new URL(request.url ?? "/", "http://localhost").pathname));
     requests.push(path);
-    const found = path === "/" ? undefined : await readFile(join(folder, path)).catch(() => undefined);
+    const found = path === "/" ? undefined : await readFile(place(path)).catch(() => undefined);
     const type = found === undefined ? "text/html" : (TYPES[extname(path)] ?? "application/octet-stream");
     response.writeHead(200, { "content-type": type, "cache-control": "no-store" });
     response.end(found ?? (await readFile(join(folder, "index.html"))));

@@ -8,12 +8,14 @@
 //! - Nothing is fetched from a code host; tools come from the package registries of Rust, npm and Debian.
 //! - A command that could not do its work exits with an error that says what to do about it.
 
+mod bench;
 mod bindgen;
 mod browsers;
 mod build;
 mod demo;
 mod models;
 mod npm;
+mod packs;
 mod paths;
 mod process;
 mod serve;
@@ -65,6 +67,18 @@ const COMMANDS: &[Command] = &[
         arguments: "[NAME…]",
         about: "downloads and verifies the model files",
         run: models::command,
+    },
+    Command {
+        name: "pack",
+        arguments: "MODEL|URL|FILE|FOLDER [--precision int8|f32] [-o FILE] …",
+        about: "makes a model ready to run, as `npx burrow-memory pack` does",
+        run: packs::command,
+    },
+    Command {
+        name: "bench",
+        arguments: "embed [--host chromium|node|all] [--quick] [--json] | quality [--quick] [--json]",
+        about: "speed, cold start, memory beside ONNX Runtime Web and transformers.js; what int8 costs",
+        run: bench::command,
     },
     Command {
         name: "size",

@@ -1,7 +1,7 @@
 //! The stages, in the order in which they run: the quick checks first, the browsers last.
 
 use super::{Counts, parse_counts, parse_node, parse_rust};
-use crate::{browsers, build, models, npm, paths, process, size, wasm_build, wasm_test};
+use crate::{browsers, build, models, npm, packs, paths, process, size, wasm_build, wasm_test};
 use anyhow::{Context, Result};
 use std::path::PathBuf;
 use std::process::Command;
@@ -253,7 +253,7 @@ fn wasm() -> Result<Counts> {
 
 fn tarball() -> Result<Counts> {
     build::package()?;
-    models::ensure_all()?;
+    packs::ensure(packs::TESTS)?;
     browsers::ensure()?;
     script("tests/package/run.mjs")
 }
