@@ -14,7 +14,7 @@
 
 /// What α is chosen from. One pack serves both codings: the narrow one would gain by more still, the wide one, which has no
 /// difficulty to share, loses by it (bge-small-zh, share of the top ten kept: up to 0.6 about .943 narrow, up to 0.7 .945
-/// narrow and .973 wide, 0.5 throughout .940 narrow and .980 wide; a third of the set in `data/retrieval`).
+/// narrow and .973 wide, 0.5 throughout .940 narrow and .980 wide; a third of the set in the retrieval sets).
 const ALPHAS: [f32; 3] = [0.4, 0.5, 0.6];
 
 /// Smaller maxima are taken for this, so that a channel that never speaks does not become infinite.
