@@ -1,6 +1,7 @@
 //! The same network written in many ways: tract must run each as onnxruntime does, and the matcher must take the right
 //! weights out, or say why it cannot.
 #![cfg(feature = "tract")]
+#![allow(clippy::unwrap_used)] // a test may
 
 mod common;
 #[path = "common/naive.rs"]

@@ -1,5 +1,6 @@
 //! Token ids against Python `tokenizers`, on the real tokenizer files.
 #![cfg(not(target_arch = "wasm32"))]
+#![allow(clippy::unwrap_used)] // a test may
 
 mod common;
 

@@ -1,5 +1,6 @@
 //! What the reference tests share: where the model files are, and what Python said about the 40 texts.
 #![allow(dead_code)] // each test file uses its part
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // a test may
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

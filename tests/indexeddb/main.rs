@@ -3,6 +3,7 @@
 //! Every case has a database of its own. What another tab, a full disk or a dropped connection does is done for real
 //! where a page can (a second connection, a foreign version, a patched prototype that aborts as the browser would),
 //! see [`page`].
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // a test may
 
 #![cfg(target_arch = "wasm32")]
 

@@ -189,6 +189,7 @@ impl Sink {
 }
 
 #[cfg(all(test, not(target_arch = "wasm32")))]
+#[allow(clippy::unwrap_used, clippy::panic)] // a test may
 mod tests {
     use proptest::prelude::*;
 

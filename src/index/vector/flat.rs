@@ -129,6 +129,7 @@ pub fn dot(a: &[f32], b: &[f32]) -> f32 {
 }
 
 #[cfg(all(test, not(target_arch = "wasm32")))]
+#[allow(clippy::unwrap_used, clippy::panic)] // a test may
 mod tests {
     use proptest::prelude::*;
     use std::collections::HashMap;

@@ -228,6 +228,7 @@ fn reindexed(entry: &Entry, text: &str) -> Reindexed {
 }
 
 #[cfg(all(test, not(target_arch = "wasm32")))]
+#[allow(clippy::unwrap_used, clippy::panic)] // a test may
 mod tests {
     #[test]
     fn every_case_is_in_the_macro() {

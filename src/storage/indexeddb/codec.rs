@@ -213,6 +213,7 @@ impl<'a> Reader<'a> {
 }
 
 #[cfg(all(test, not(target_arch = "wasm32")))]
+#[allow(clippy::unwrap_used, clippy::panic)] // a test may
 mod tests {
     use proptest::collection::vec;
     use proptest::option;

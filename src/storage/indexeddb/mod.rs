@@ -20,8 +20,10 @@
 #[cfg(any(target_arch = "wasm32", test))]
 mod codec;
 #[cfg(any(target_arch = "wasm32", test))]
+#[cfg_attr(not(target_arch = "wasm32"), allow(dead_code))] // natively only its tests use it
 mod plan;
 #[cfg(any(target_arch = "wasm32", test))]
+#[cfg_attr(not(target_arch = "wasm32"), allow(dead_code))] // natively only its tests use it
 mod version;
 
 #[cfg(target_arch = "wasm32")]
