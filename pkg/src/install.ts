@@ -68,8 +68,12 @@ export interface RunningInstaller {
   stop(): void;
 }
 
-/** Two right int8 implementations differ by up to .005, a wrong one by far more. */
-const AGREEMENT = { f32: 0.9999, int8: 0.98 } as const;
+/**
+ * How alike tract and the encoder have to be: on average, and on each probe. In int8 both round, each in its own way, and
+ * a probe of one word or none has no other tokens to average that out: two right implementations of the published
+ * files were seen at 0.961 there, at 0.983 and more on average. What is looked for, a misread graph, is off on every probe.
+ */
+const AGREEMENT = { f32: { mean: 0.9999, least: 0.9999 }, int8: { mean: 0.98, least: 0.95 } } as const;
 
 /** A model file's bytes need a name, which is their hash. */
 async function named(source: ModelSource): Promise<ModelSource> {
@@ -238,12 +242,15 @@ class Install {
     this.tell("vouch", 0, probes.length);
     const expected = await running.service.embed(probes, "document");
     const found = installed.encoder.embed(probes, "document");
-    const cosine = Math.min(...probes.map((_, i) => cosineOf(expected.vectors[i], found.vectors[i])));
+    const cosines = probes.map((_, i) => cosineOf(expected.vectors[i], found.vectors[i]));
+    const cosine = Math.min(...cosines);
+    const mean = cosines.reduce((sum, each) => sum + each, 0) / cosines.length;
     this.tell("vouch", probes.length, probes.length);
     throwIfAborted(this.signal);
-    if (!(cosine >= AGREEMENT[this.spec.precision])) {
+    const agreement = AGREEMENT[this.spec.precision];
+    if (!(cosine >= agreement.least && mean >= agreement.mean)) {
       installed.encoder.stop();
-      const reason = `the encoder does not agree with tract: least cosine ${cosine.toFixed(5)} over ${probes.length} probes`;
+      const reason = `the encoder does not agree with tract: cosine ${cosine.toFixed(5)} at least and ${mean.toFixed(5)} on average over ${probes.length} probes`;
       return this.onTract(running, compiled, reason);
     }
     const vouched = { cosine, probes: probes.length };

@@ -4,7 +4,6 @@
 //! where a page can (a second connection, a foreign version, a patched prototype that aborts as the browser would),
 //! see [`page`].
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // a test may
-
 #![cfg(target_arch = "wasm32")]
 
 use std::rc::Rc;
