@@ -11,6 +11,9 @@ import * as HOSTS from "./hosts.mjs";
 const SAME = 1e-4;
 /** The least cosine between the int8 vectors of the two builds. */
 const NEAR = 0.995;
+/** Seven hosts, three packs each. */
+export const timeout = 900_000;
+
 const PACKS = ["bge-small-zh-v1.5.f32", "bge-small-zh-v1.5.int8", "bge-small-en-v1.5.int8"];
 
 export default async function vectors(tools) {
