@@ -112,13 +112,20 @@ async function pack([given, ...rest]: string[], options: Options): Promise<void>
     installed.installer.stop();
     throw new BurrowError("model_load", `no pack can be made of ${found.name}: ${installed.reason}`);
   }
+  const bytes = installed.pack;
+  if (bytes === undefined) throw new BurrowError("internal", "the installation let go of its pack");
   const file = options.output ?? `${found.name}.${source.precision}.pack`;
-  await writeFile(file, installed.pack);
-  report(file, installed, preset);
+  await writeFile(file, bytes);
+  report(file, bytes, installed, preset);
 }
 
-function report(file: string, installed: Installed & { engine: "encoder" }, preset: string | undefined): void {
-  const { info, pack, vouched } = installed;
+function report(
+  file: string,
+  pack: Uint8Array,
+  installed: Installed & { engine: "encoder" },
+  preset: string | undefined,
+): void {
+  const { info, vouched } = installed;
   const hash = createHash("sha256").update(pack).digest("hex");
   console.log(
     `${basename(file)}: ${(pack.length / 1e6).toFixed(1)} MB, ${info.precision}, ${info.dims} dimensions, sha256 ${hash}`,

@@ -77,10 +77,14 @@ fn missing(snapshot: &Snapshot, indexer: &Indexer, reindex: bool) -> Result<Opti
     let mut vectors = snapshot.entries.iter().flat_map(|entry| &entry.vectors);
     let same = stored == Some(indexer.fingerprint())
         && indexer.agrees_on(vectors.next().map(|vector| vector.vector.len()));
+    // The usual open: nothing to do, and so nothing to copy.
+    if same && !snapshot.entries.iter().any(|entry| entry.pending) {
+        return Ok(None);
+    }
     let entries = snapshot.entries.iter().cloned();
     if same {
-        let (todo, kept): (Vec<Entry>, _) = entries.partition(|entry| entry.pending);
-        return Ok((!todo.is_empty()).then_some(Missing {
+        let (todo, kept) = entries.partition(|entry| entry.pending);
+        return Ok(Some(Missing {
             phase: Phase::Index,
             kept,
             todo,

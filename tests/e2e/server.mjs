@@ -10,7 +10,8 @@ import { extname, join, normalize } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-const MODELS =
+/** The folder of model files, served at `/models/`. */
+export const MODELS =
   process.env.BURROW_MODELS || join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "burrow", "models");
 const MOUNTS = {
   "/pkg/": join(ROOT, "pkg/dist"),

@@ -73,9 +73,10 @@ describe("a full disk in Chromium", () => {
 
   test("a put is quota_exceeded, what was there stays, and the store works once there is room", async () => {
     const page = await openPage(here);
+    // Before the database is opened: Chromium asks for the room that is left only every half a minute.
+    await setQuota(here, page, 3_000_000);
     await page.call(OPEN, "full");
     await page.call(() => store.put(["f"], "old", { text: "here before" }));
-    await setQuota(here, page, 3_000_000);
     const error = await page.call(async () => {
       for (let i = 0; i < 200; i++) {
         // Chromium compresses what it keeps: only what has no repeats fills a disk.

@@ -9,9 +9,9 @@ const LAUNCHERS = {
 
 export const NAMES = Object.keys(LAUNCHERS);
 
-/** Starts one browser by name. */
-export async function launch(name) {
+/** Starts one browser by name; `quota` limits what a site may keep, where the browser can be told. */
+export async function launch(name, options) {
   const load = LAUNCHERS[name];
   if (!load) throw new Error(`no browser "${name}"; there are ${NAMES.join(", ")}`);
-  return (await load()).launch();
+  return (await load()).launch(options);
 }

@@ -6,8 +6,11 @@ import { chromium } from "playwright-core";
 
 const ARGUMENTS = ["--no-sandbox", "--disable-dev-shm-usage"];
 
-/** Starts Chromium with a fresh profile on disk: an incognito context would keep IndexedDB in memory. */
-export async function launch() {
+/**
+ * Starts Chromium with a fresh profile on disk: an incognito context would keep IndexedDB in memory. With `quota`, every
+ * page's site may keep so many bytes.
+ */
+export async function launch({ quota } = {}) {
   const profile = await mkdtemp(join(tmpdir(), "burrow-chromium-"));
   const context = await chromium.launchPersistentContext(profile, {
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
@@ -21,6 +24,10 @@ export async function launch() {
       const log = [];
       page.on("console", (message) => log.push(`${message.type()}: ${message.text()}`));
       page.on("pageerror", (error) => log.push(`error: ${error.stack ?? error}`));
+      if (quota) {
+        const devtools = await context.newCDPSession(page);
+        await devtools.send("Storage.overrideQuotaForOrigin", { origin: new URL(url).origin, quotaSize: quota });
+      }
       await page.goto(url);
       return {
         native: page,

@@ -7,13 +7,14 @@ const PREFERENCES = {
   "dom.storageManager.prompt.testing.allow": true,
 };
 
-/** Starts Firefox with a fresh profile. */
-export async function launch() {
+/** Starts Firefox with a fresh profile. With `quota`, all sites together may keep so many bytes. */
+export async function launch({ quota } = {}) {
+  const limit = quota ? { "dom.quotaManager.temporaryStorage.fixedLimit": Math.floor(quota / 1024) } : {};
   const browser = await puppeteer.launch({
     browser: "firefox",
     executablePath: process.env.FIREFOX ?? "/usr/bin/firefox-esr",
     headless: true,
-    extraPrefsFirefox: PREFERENCES,
+    extraPrefsFirefox: { ...PREFERENCES, ...limit },
     protocolTimeout: 600_000,
   });
   return {

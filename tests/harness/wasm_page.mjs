@@ -3,6 +3,8 @@
 import { launch } from "./browsers.mjs";
 
 const [name, url] = process.argv.slice(2);
+// Little enough for a test to fill, and room for all the others.
+const QUOTA = 100_000_000;
 const LIMIT_MS = 300_000;
 // The page's text changes as tests end; it is looked at again after each change, and for the last time at the limit.
 const WAIT = `
@@ -15,7 +17,7 @@ const WAIT = `
     if (finished()) resolve(output.textContent);
   });`;
 
-const browser = await launch(name);
+const browser = await launch(name, { quota: QUOTA });
 try {
   const page = await browser.open(url);
   const text = await page.run(WAIT, LIMIT_MS);

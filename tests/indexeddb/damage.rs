@@ -6,7 +6,7 @@ use super::*;
 
 /// Two items, of which `a` is the first record of each store.
 async fn two_items(damage: &[(&str, &str)]) -> Rc<dyn Storage> {
-    let database = Database::new(Durability::Relaxed);
+    let database = Database::new();
     let storage = database.open().await.unwrap();
     storage
         .commit(0, vec![put("a", "text", 1), put("b", "text", 1)])

@@ -31,30 +31,23 @@ fn fresh_name() -> String {
 
 struct Database {
     name: String,
-    durability: Durability,
 }
 
 impl Database {
-    fn new(durability: Durability) -> Self {
-        Self {
-            name: fresh_name(),
-            durability,
-        }
+    fn new() -> Self {
+        Self { name: fresh_name() }
     }
 }
 
 #[async_trait(?Send)]
 impl Backend for Database {
     async fn open(&self) -> Result<Rc<dyn Storage>> {
-        Ok(Rc::new(IndexedDb::open(&self.name, self.durability).await?))
+        Ok(Rc::new(IndexedDb::open(&self.name, Durability::Relaxed).await?))
     }
 
-    /// The log forgets by length and by width; the two durabilities try one each.
+    /// By length; forgetting by width has a case of its own.
     fn overflow(&self) -> (usize, usize) {
-        match self.durability {
-            Durability::Relaxed => (260, 1),
-            Durability::Strict => (2, 1100),
-        }
+        (260, 1)
     }
 }
 
@@ -93,5 +86,4 @@ fn code<T>(result: Result<T>) -> &'static str {
     result.err().expect("an error").code()
 }
 
-burrow::storage_contract!(relaxed, async { Database::new(Durability::Relaxed) });
-burrow::storage_contract!(strict, async { Database::new(Durability::Strict) });
+burrow::storage_contract!(contract, async { Database::new() });

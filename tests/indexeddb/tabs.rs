@@ -5,7 +5,7 @@ use wasm_bindgen_test::wasm_bindgen_test;
 use super::*;
 
 async fn one_item() -> (Database, Rc<dyn Storage>) {
-    let database = Database::new(Durability::Relaxed);
+    let database = Database::new();
     let storage = database.open().await.unwrap();
     storage.commit(0, vec![put("a", "text", 1)]).await.unwrap();
     (database, storage)

@@ -1,5 +1,6 @@
 //! What is on disk after a write that went wrong, and when a write counts as done.
 
+use burrow::storage::Changes;
 use futures::future::select;
 use wasm_bindgen_test::wasm_bindgen_test;
 
@@ -7,7 +8,7 @@ use super::*;
 
 /// A store with one old item, and three puts, the first over the old one.
 async fn old_and_new() -> (Rc<dyn Storage>, Snapshot, Vec<Write>) {
-    let storage = Database::new(Durability::Relaxed).open().await.unwrap();
+    let storage = Database::new().open().await.unwrap();
     storage.commit(0, vec![put("a", "old", 1)]).await.unwrap();
     let before = storage.load().await.unwrap();
     (
@@ -63,10 +64,10 @@ async fn a_really_full_disk_rejects_with_quota_exceeded() {
     if page::quota().await > 200e6 {
         return;
     }
-    let database = Database::new(Durability::Relaxed);
+    let database = Database::new();
     let storage = database.open().await.unwrap();
     storage.commit(0, vec![put("a", "old", 1)]).await.unwrap();
-    let noise = |n: u32| -> String { (0..400_000).map(|i| random_char(n * 400_000 + i)).collect() };
+    let noise = |n: u32| -> String { (0..500_000).map(|i| random_char(n * 500_000 + i)).collect() };
     let mut written = Vec::new();
     let error = loop {
         let n = written.len() as u32;
@@ -127,7 +128,7 @@ async fn a_call_that_is_dropped_leaves_all_or_nothing() {
 
 #[wasm_bindgen_test]
 async fn closing_waits_for_a_write_under_way() {
-    let database = Database::new(Durability::Relaxed);
+    let database = Database::new();
     let storage = database.open().await.unwrap();
     let (committed, closed) = futures::join!(storage.commit(0, vec![put("a", "new", 1)]), storage.close());
     committed.unwrap();
@@ -135,4 +136,27 @@ async fn closing_waits_for_a_write_under_way() {
     assert_eq!(code(storage.load().await), "closed");
     let again = database.open().await.unwrap();
     assert_eq!(text_of(&again, "a").await.as_deref(), Some("new"));
+}
+
+#[wasm_bindgen_test]
+async fn a_strict_write_comes_back() {
+    let name = fresh_name();
+    let storage = IndexedDb::open(&name, Durability::Strict).await.unwrap();
+    storage.commit(0, vec![put("a", "text", 1)]).await.unwrap();
+    storage.close().await.unwrap();
+    let again: Rc<dyn Storage> = Rc::new(IndexedDb::open(&name, Durability::Strict).await.unwrap());
+    assert_eq!(text_of(&again, "a").await.as_deref(), Some("text"));
+}
+
+#[wasm_bindgen_test]
+async fn a_commit_too_wide_for_the_log_makes_readers_load_anew() {
+    let storage = Database::new().open().await.unwrap();
+    let writes = |count: usize| (0..count).map(|n| put(&format!("k{n}"), "text", 1)).collect();
+    storage.commit(0, writes(1000)).await.unwrap();
+    assert!(
+        matches!(storage.changes(0).await.unwrap(), Changes::Since { changes, .. } if changes.len() == 1000)
+    );
+    storage.commit(0, writes(1001)).await.unwrap();
+    assert_eq!(storage.changes(1).await.unwrap(), Changes::Reload);
+    assert_eq!(storage.load().await.unwrap().entries.len(), 1001);
 }

@@ -37,6 +37,7 @@ fn generate(wasm: &Path, name: &str, out: &Path) -> Result<()> {
             bindgen
                 .typescript(true)
                 .remove_producers_section(true)
+                .remove_name_section(true)
                 .generate_output()
         });
     let mut output = output.with_context(|| format!("wasm-bindgen failed on {}", wasm.display()))?;

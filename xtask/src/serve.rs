@@ -58,6 +58,10 @@ fn answer(request: &Request, mounts: &[Mount]) -> Response {
     let mut response = rouille::match_assets(&inner, &mount.folder);
     // What is built anew must be seen at the next reload.
     response.headers.retain(|(name, _)| name != "Cache-Control");
+    if response.is_success() && file.ends_with(".mjs") {
+        // Unknown to the library, and a browser runs no module of another type.
+        response = response.with_unique_header("Content-Type", "text/javascript; charset=utf-8");
+    }
     response.with_unique_header("Cache-Control", "no-cache")
 }
 

@@ -9,29 +9,35 @@ use super::layer::Norm;
 pub enum Table<'a> {
     /// As they are.
     F32(&'a [f32]),
-    /// A row's integers times the row's scale.
+    /// An integer times its row's scale and its column's.
     Int8 {
         /// The integers.
         values: &'a [i8],
         /// One per row.
-        scale: &'a [f32],
+        rows: &'a [f32],
+        /// One per column: a few columns of BERT are many times larger than the rest.
+        columns: &'a [f32],
     },
 }
 
 impl Table<'_> {
     /// Adds a row to `out`, which is as long as the row.
-    fn add(&self, row: usize, out: &mut [f32]) {
+    pub fn add(&self, row: usize, out: &mut [f32]) {
         let range = row * out.len()..(row + 1) * out.len();
         match self {
             Self::F32(values) => out
                 .iter_mut()
                 .zip(&values[range])
                 .for_each(|(out, value)| *out += value),
-            Self::Int8 { values, scale } => {
-                let scale = scale[row];
-                out.iter_mut()
-                    .zip(&values[range])
-                    .for_each(|(out, value)| *out += f32::from(*value) * scale);
+            Self::Int8 {
+                values,
+                rows,
+                columns,
+            } => {
+                let scale = rows[row];
+                for ((out, value), column) in out.iter_mut().zip(&values[range]).zip(*columns) {
+                    *out += f32::from(*value) * scale * column;
+                }
             }
         }
     }

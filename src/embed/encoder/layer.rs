@@ -92,7 +92,7 @@ pub struct Layer<'a> {
     pub output_norm: Norm<'a>,
 }
 
-/// What a linear layer reads, where the quantiser wants to know its largest values.
+/// What a linear layer reads, for the quantiser, which wants to see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Input {
     /// Of queries, keys and values.
@@ -105,15 +105,15 @@ pub enum Input {
     Output,
 }
 
-/// Largest absolute value that each channel of each [`Input`] has had.
-pub type Maxima = [Vec<f32>; 4];
+/// All rows of each [`Input`].
+pub type Watched = [Vec<f32>; 4];
 
 /// The left side of a product, packed or quantised, whichever the weights ask for.
 #[derive(Debug, Default)]
 struct Operand {
     panels: Vec<f32>,
     codes: Quantised<kernels::int8::Code>,
-    maxima: Option<Maxima>,
+    watched: Option<Watched>,
 }
 
 impl Operand {
@@ -129,14 +129,9 @@ impl Operand {
                 kernels::int8::quantise(source, stride, rows, smoothing, &mut self.codes);
             }
         }
-        if let Some(maxima) = &mut self.maxima {
-            let maxima = &mut maxima[input as usize];
-            maxima.resize(width, 0.0);
-            for row in source.chunks(stride).take(rows) {
-                for (largest, value) in maxima.iter_mut().zip(row) {
-                    *largest = largest.max(value.abs());
-                }
-            }
+        if let Some(watched) = &mut self.watched {
+            let rows = source.chunks(stride).take(rows);
+            rows.for_each(|row| watched[input as usize].extend_from_slice(&row[..width]));
         }
     }
 
@@ -186,14 +181,14 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Starts to record the maxima of all inputs.
+    /// Starts to record what all linear layers read.
     pub fn watch(&mut self) {
-        self.operand.maxima = Some(Maxima::default());
+        self.operand.watched = Some(Watched::default());
     }
 
     /// What has been recorded since [`Scratch::watch`].
-    pub fn watched(&mut self) -> Maxima {
-        self.operand.maxima.take().unwrap_or_default()
+    pub fn watched(&mut self) -> Watched {
+        self.operand.watched.take().unwrap_or_default()
     }
 }
 

@@ -14,6 +14,7 @@
 //! | `engine`     | [`Encoder`]: ids in, one vector per sequence out                                   |
 //! | `pack`       | the file it runs from                                                              |
 //! | `quantise`   | how that file is made from a model's weights                                       |
+//! | `smoothing`  | what int8 weights and activations share between them                               |
 //!
 //! Invariants:
 //! * sequences are never padded: a text's vector does not depend on what it was batched with (in f32 to the rounding of
@@ -29,6 +30,7 @@ mod kernels;
 mod layer;
 pub mod pack;
 mod quantise;
+mod smoothing;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
@@ -36,7 +38,7 @@ mod tiny;
 
 pub use bytes::AlignedBytes;
 pub use engine::Encoder;
-pub use quantise::{SMOOTHING, make_pack};
+pub use quantise::make_pack;
 
 use crate::Result;
 use crate::embed::sentence::SentenceEncoder;

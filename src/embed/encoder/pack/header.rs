@@ -48,9 +48,9 @@ pub struct Header {
     pub config: BertConfig,
     /// How the weights are held.
     pub precision: Precision,
-    /// How far scale was moved from activations into weights, 0 to 1; absent where the integers are the model file's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub smoothing: Option<f32>,
+    /// Whether the integers are Burrow's own, with scale moved from activations into weights; absent where they are not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub smoothed: bool,
     /// Length of the vocabulary in bytes.
     pub vocabulary_bytes: usize,
     /// The rest.

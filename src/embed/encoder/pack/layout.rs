@@ -14,7 +14,11 @@ const ALIGNMENT: u64 = 64;
 #[derive(Debug, Clone, Copy)]
 pub(super) enum TablePlace {
     F32(Place<f32>),
-    Int8 { values: Place<i8>, scale: Place<f32> },
+    Int8 {
+        values: Place<i8>,
+        rows: Place<f32>,
+        columns: Place<f32>,
+    },
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -90,7 +94,8 @@ impl Walk {
             Precision::F32 => TablePlace::F32(self.take(rows, columns)?),
             Precision::Int8 => TablePlace::Int8 {
                 values: self.take(rows, columns)?,
-                scale: self.take(rows, 1)?,
+                rows: self.take(rows, 1)?,
+                columns: self.take(columns, 1)?,
             },
         })
     }
@@ -217,9 +222,14 @@ impl TablePlace {
     fn of<'a>(&self, bytes: &'a AlignedBytes) -> Table<'a> {
         match self {
             Self::F32(values) => Table::F32(values.of(bytes)),
-            Self::Int8 { values, scale } => Table::Int8 {
+            Self::Int8 {
+                values,
+                rows,
+                columns,
+            } => Table::Int8 {
                 values: values.of(bytes),
-                scale: scale.of(bytes),
+                rows: rows.of(bytes),
+                columns: columns.of(bytes),
             },
         }
     }

@@ -22,7 +22,7 @@ impl PackWriter {
     pub fn new(
         config: BertConfig,
         precision: Precision,
-        smoothing: Option<f32>,
+        smoothed: bool,
         vocabulary: &[String],
         model: PackInfo,
     ) -> Result<Self> {
@@ -42,7 +42,7 @@ impl PackWriter {
         let header = Header {
             config,
             precision,
-            smoothing,
+            smoothed,
             vocabulary_bytes: text.len(),
             model,
         };
@@ -63,7 +63,7 @@ impl PackWriter {
         Ok(Self { bytes, layout })
     }
 
-    /// Writes the embedding layer; int8 packs quantise per row what is not yet int8.
+    /// Writes the embedding layer; int8 packs quantise per row and column what is not yet int8.
     pub fn embeddings(&mut self, weights: &BertWeights) {
         let hidden = weights.config.hidden;
         let Self { bytes, layout } = self;
@@ -115,34 +115,60 @@ impl TablePlace {
             (
                 Self::Int8 {
                     values: place,
-                    scale: scales,
+                    rows,
+                    columns,
                 },
                 Matrix::I8 { values, scale },
             ) => {
                 place.of_mut(bytes).copy_from_slice(values);
-                scales.of_mut(bytes).copy_from_slice(scale);
+                rows.of_mut(bytes).copy_from_slice(scale);
+                columns.of_mut(bytes).fill(1.0);
             }
             (
                 Self::Int8 {
                     values: place,
-                    scale: scales,
+                    rows,
+                    columns,
                 },
                 Matrix::F32(values),
             ) => {
+                let scale = column_scale(values, width);
+                columns.of_mut(bytes).copy_from_slice(&scale);
+                let mut even = vec![0.0; width];
                 for (index, row) in values.chunks_exact(width).enumerate() {
-                    let largest = row
+                    even.iter_mut()
+                        .zip(row)
+                        .zip(&scale)
+                        .for_each(|((even, value), scale)| *even = value / scale);
+                    let largest = even
                         .iter()
                         .fold(1e-20, |largest: f32, value| largest.max(value.abs()));
-                    let scale = largest / 127.0;
-                    scales.of_mut(bytes)[index] = scale;
+                    rows.of_mut(bytes)[index] = largest / 127.0;
                     let out = &mut place.of_mut(bytes)[index * width..][..width];
+                    let step = 127.0 / largest;
                     out.iter_mut()
-                        .zip(row)
-                        .for_each(|(out, value)| *out = (value / scale).round() as i8);
+                        .zip(&even)
+                        .for_each(|(out, value)| *out = (value * step).round() as i8);
                 }
             }
         }
     }
+}
+
+/// The root mean square of each column; dividing by it makes all columns fit one scale per row.
+fn column_scale(values: &[f32], width: usize) -> Vec<f32> {
+    let mut squares = vec![0.0_f64; width];
+    for row in values.chunks_exact(width) {
+        squares
+            .iter_mut()
+            .zip(row)
+            .for_each(|(sum, value)| *sum += f64::from(*value) * f64::from(*value));
+    }
+    let rows = (values.len() / width).max(1) as f64;
+    squares
+        .iter()
+        .map(|sum| ((sum / rows).sqrt() as f32).max(1e-20))
+        .collect()
 }
 
 impl NormPlace {
