@@ -81,7 +81,7 @@ function models() {
 
 async function attempt(host, tarball) {
   const dir = await install(host, tarball);
-  const { default: run } = await import(pathToFileURL(join(here, host, "host.mjs")).href);
+  const { default: run, timeout = HOST_TIMEOUT } = await import(pathToFileURL(join(here, host, "host.mjs")).href);
   const tools = {
     dir,
     models: models(),
@@ -91,7 +91,7 @@ async function attempt(host, tarball) {
   };
   let timer;
   const late = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`not done after ${HOST_TIMEOUT / 1000} s`)), HOST_TIMEOUT);
+    timer = setTimeout(() => reject(new Error(`not done after ${timeout / 1000} s`)), timeout);
   });
   return Promise.race([run(tools), late]).finally(() => clearTimeout(timer));
 }
