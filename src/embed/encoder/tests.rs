@@ -48,8 +48,10 @@ fn an_f32_pack_gives_the_vectors_of_numpy() {
 fn an_int8_pack_gives_them_but_for_the_rounding_of_activations() {
     let expected = tiny::expected();
     let encoder = Encoder::from_pack(tiny::PACK_INT8).unwrap();
+    // The expected vectors have exact activations. The wide coding is all but exact; the narrow one, 7 bits, has to be as
+    // near as the two builds have to be to each other.
     let least = if cfg!(target_feature = "relaxed-simd") {
-        0.999
+        0.995
     } else {
         0.999_999
     };
