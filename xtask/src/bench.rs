@@ -11,7 +11,8 @@ pub fn command(arguments: &[String]) -> Result<()> {
     let script = match arguments.first().map(String::as_str) {
         Some("embed") => "benches/embed/main.mjs",
         Some("quality") => "benches/quality/main.mjs",
-        _ => bail!("`bench` takes `embed` or `quality`"),
+        Some("store") => "benches/store/main.mjs",
+        _ => bail!("`bench` takes `embed`, `quality` or `store`"),
     };
     build::package()?;
     packs::ensure(packs::ALL)?;

@@ -76,8 +76,8 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "bench",
-        arguments: "embed [--host chromium|node|all] [--quick] [--json] | quality [--quick] [--json]",
-        about: "speed, cold start, memory beside ONNX Runtime Web and transformers.js; what int8 costs",
+        arguments: "embed [--host chromium|node|all] | quality | store, each with [--quick] [--json]",
+        about: "inference beside ONNX Runtime Web and transformers.js; what int8 costs; the store beside bare IndexedDB",
         run: bench::command,
     },
     Command {
