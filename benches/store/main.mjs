@@ -43,7 +43,7 @@ function print({ first, sizes }) {
   );
   for (const row of sizes) {
     const times = (ours, theirs) => `${ms(ours)} (${(ours / theirs).toFixed(2)} × by hand)`;
-    console.log(`\n${row.size} items of ${row.dims ?? 384} dimensions, in a worker, medians; inference left out`);
+    console.log(`\n${row.size} items of 384 dimensions, in a worker, medians; inference left out`);
     console.log(`  fill, batches of 1000  ${times(row.filled, row.filledBare)}`);
     console.log(`  put                    ${times(row.put, row.bare)}`);
     console.log(`  search, ten best       ${times(row.search, row.loop)}`);
