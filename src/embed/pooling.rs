@@ -46,13 +46,14 @@ impl Pooling {
     }
 }
 
-/// Scales to unit length; a vector of zeros stays one.
+/// Scales to unit length; a vector of zeros stays one. In f64, where squares of f32 neither overflow nor vanish and the
+/// factor of a tiny vector is still a number.
 pub fn normalise(vector: &mut [f32]) {
     let square: f64 = vector.iter().map(|value| f64::from(*value).powi(2)).sum();
     if square > 0.0 {
-        let factor = (1.0 / square.sqrt()) as f32;
+        let factor = square.sqrt().recip();
         for value in vector {
-            *value *= factor;
+            *value = (f64::from(*value) * factor) as f32;
         }
     }
 }
@@ -82,5 +83,15 @@ mod tests {
         let mut zeros = [0.0; 3];
         normalise(&mut zeros);
         assert_eq!(zeros, [0.0; 3]);
+    }
+
+    #[test]
+    fn extreme_magnitudes_normalise_to_unit_length() {
+        for magnitude in [f32::MAX, f32::MIN_POSITIVE, 1e-44] {
+            let mut vector = [magnitude, magnitude];
+            normalise(&mut vector);
+            let square: f64 = vector.iter().map(|&x| f64::from(x) * f64::from(x)).sum();
+            assert!((square - 1.0).abs() < 1e-6, "{magnitude}: {vector:?}");
+        }
     }
 }

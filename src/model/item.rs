@@ -14,6 +14,16 @@ pub struct ItemId {
     pub key: Key,
 }
 
+impl ItemId {
+    /// The first place where an item at or below a namespace can stand: the empty key is the smallest.
+    pub fn first_at(namespace: &Namespace) -> Self {
+        Self {
+            namespace: namespace.clone(),
+            key: Key(String::new()),
+        }
+    }
+}
+
 /// Which parts of a document are embedded, as the put asked. Kept with the item, so that a reindex asks the same.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum IndexFields {

@@ -6,21 +6,28 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Bound;
 use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use async_trait::async_trait;
 
 use super::{
-    Change, Changes, Entry, IndexState, Record, Reindexed, Replaced, Sequence, Snapshot, Storage, Write,
+    Change, Changes, Entry, Epoch, IndexState, Record, Reindexed, Replaced, Sequence, Sifted, Snapshot,
+    Storage, Wanted, Write, vectors_of,
 };
-use crate::model::ItemId;
+use crate::model::{ItemId, Namespace};
 use crate::{Error, Result};
 
 /// How many changed ids are remembered for readers that lag behind; one that lags further reloads.
 const LOG_CAPACITY: usize = 4096;
+/// How many documents are sifted in one go.
+const SIFTED: usize = 1000;
+/// The number of the next database. They live no longer than the process, so counting tells them apart.
+static DATABASES: AtomicU64 = AtomicU64::new(1);
 
 /// A connection to items in memory.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct MemoryStorage {
     data: Rc<RefCell<Data>>,
     closed: Cell<bool>,
@@ -39,7 +46,12 @@ struct Data {
 impl MemoryStorage {
     /// Empty storage.
     pub fn new() -> Self {
-        Self::default()
+        let mut data = Data::default();
+        data.index.epoch.database = DATABASES.fetch_add(1, Ordering::Relaxed);
+        Self {
+            data: Rc::new(RefCell::new(data)),
+            closed: Cell::new(false),
+        }
     }
 
     /// Another connection to the same items.
@@ -55,6 +67,12 @@ impl MemoryStorage {
             return Err(Error::closed("the storage was closed"));
         }
         Ok(())
+    }
+}
+
+impl Default for MemoryStorage {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
@@ -81,12 +99,37 @@ impl Storage for MemoryStorage {
         Ok(ids.iter().map(|id| data.records.get(id).cloned()).collect())
     }
 
-    async fn commit(&self, epoch: u64, writes: Vec<Write>) -> Result<Changes> {
+    async fn sift(&self, prefix: &Namespace, after: Option<&ItemId>, wanted: &Wanted<'_>) -> Result<Sifted> {
+        self.check_open()?;
+        let data = self.data.borrow();
+        let start = after.map_or_else(
+            || Bound::Included(ItemId::first_at(prefix)),
+            |id| Bound::Excluded(id.clone()),
+        );
+        let mut below = data
+            .records
+            .range((start, Bound::Unbounded))
+            .take_while(|(id, _)| id.namespace.starts_with(prefix));
+        let (mut found, mut last) = (Vec::new(), None);
+        for (id, record) in below.by_ref().take(SIFTED) {
+            if wanted(&record.value)? {
+                found.push(id.clone());
+            }
+            last = Some(id);
+        }
+        let last = last.filter(|_| below.next().is_some()).cloned();
+        Ok(Sifted { found, last })
+    }
+
+    async fn commit(&self, epoch: Epoch, writes: Vec<Write>) -> Result<Changes> {
         self.check_open()?;
         let mut data = self.data.borrow_mut();
         if data.index.epoch != epoch {
             return Err(Error::model_mismatch("the index was replaced meanwhile"));
         }
+        let mut index = data.index.clone();
+        index.settle_dims(vectors_of(&writes))?;
+        data.index = index;
         let mut touched = BTreeSet::new();
         for write in writes {
             touched.extend(data.apply(write));
@@ -108,14 +151,20 @@ impl Storage for MemoryStorage {
         if !stale.is_empty() {
             return Ok(Replaced::Stale(stale));
         }
+        let mut index = IndexState {
+            epoch: Epoch {
+                number: data.index.epoch.number + 1,
+                ..data.index.epoch
+            },
+            fingerprint,
+            dims: None,
+        };
+        index.settle_dims(fresh.values().flat_map(|item| &item.vectors))?;
         for (id, record) in &mut data.records {
             record.entry.pending = false;
             record.entry.vectors = fresh.remove(id).map(|item| item.vectors).unwrap_or_default();
         }
-        data.index = IndexState {
-            epoch: data.index.epoch + 1,
-            fingerprint,
-        };
+        data.index = index;
         data.sequence += 1;
         data.log.clear();
         data.log_starts_after = data.sequence;
@@ -134,19 +183,19 @@ impl Data {
         match write {
             Write::Put(put) => {
                 let id = put.id.clone();
-                let record = put.onto(self.entry(&id));
+                let record = put.onto(self.entry(&id), self.sequence + 1);
                 self.records.insert(id.clone(), record);
                 Some(id)
             }
             Write::Delete(id) => self.records.remove(&id).map(|_| id),
             Write::Refresh {
                 id,
-                updated_at,
+                revision,
                 now,
                 expires_at,
             } => {
                 let entry = &mut self.records.get_mut(&id)?.entry;
-                let refreshable = entry.alive_at(now) && entry.updated_at == updated_at;
+                let refreshable = entry.alive_at(now) && entry.revision == revision;
                 if !refreshable || entry.expires_at == Some(expires_at) {
                     return None;
                 }
@@ -201,12 +250,12 @@ impl Data {
         }
     }
 
-    /// Items whose stored version is not the one that was embedded.
+    /// Items whose stored put is not the one that was embedded.
     fn not_covered_by(&self, fresh: &BTreeMap<ItemId, Reindexed>) -> Vec<ItemId> {
         let covered = |record: &Record| {
             fresh
                 .get(&record.entry.id)
-                .is_some_and(|item| item.updated_at == record.entry.updated_at)
+                .is_some_and(|item| item.revision == record.entry.revision)
         };
         let stale = self.records.iter().filter(|(_, record)| !covered(record));
         stale.map(|(id, _)| id.clone()).collect()

@@ -16,11 +16,25 @@ use std::rc::Rc;
 
 use async_trait::async_trait;
 
-use crate::Result;
-use crate::model::{IndexFields, ItemId, Millis};
+use crate::model::{IndexFields, ItemId, Millis, Namespace};
+use crate::{Error, Result};
 
 /// Numbers committed transactions that changed something, from 1.
 pub type Sequence = u64;
+
+/// Which put an item is of: the sequence number of the commit that stored it. No two puts of an item share one, not
+/// within a millisecond, not under a clock that was set back, not across a delete. What a database of schema 100 holds
+/// has 0 until it is put again.
+pub type Revision = Sequence;
+
+/// Which index of which database. A commit made against another one is refused, and nothing is followed across.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Epoch {
+    /// Made up at random with the database: one that was deleted and made anew is not taken for the former.
+    pub database: u64,
+    /// Grows each time the index is replaced, so that a tab with another model cannot write stale vectors.
+    pub number: u64,
+}
 
 /// One embedded text of an item.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,8 +57,10 @@ pub struct Entry {
     pub id: ItemId,
     /// First put of this incarnation.
     pub created_at: Millis,
-    /// Last put.
+    /// Last put, for people. It is no version: see [`Entry::revision`].
     pub updated_at: Millis,
+    /// Tells the last put from every other.
+    pub revision: Revision,
     /// The item's own time to live in minutes; `None` never expires.
     pub ttl: Option<f64>,
     /// From this instant on the item does not exist.
@@ -96,8 +112,9 @@ pub struct Put {
 }
 
 impl Put {
-    /// What this put makes of its predecessor: a live one passes on `created_at`, and time moves on from it.
-    pub fn onto(self, predecessor: Option<&Entry>) -> Record {
+    /// What this put makes of its predecessor in the commit of that number: a live one passes on `created_at`, and
+    /// time moves on from it.
+    pub fn onto(self, predecessor: Option<&Entry>, revision: Revision) -> Record {
         let predecessor = predecessor.filter(|entry| entry.alive_at(self.now));
         let (created_at, updated_at) = match predecessor {
             Some(entry) => (entry.created_at, self.now.max(entry.updated_at.saturating_add(1))),
@@ -107,6 +124,7 @@ impl Put {
             id: self.id,
             created_at,
             updated_at,
+            revision,
             ttl: self.ttl,
             expires_at: self.expires_at,
             index: self.index,
@@ -127,13 +145,13 @@ pub enum Write {
     Put(Put),
     /// Removes an item with its vectors; nothing when there is none.
     Delete(ItemId),
-    /// A refreshing read: moves the expiry of an item that is alive at `now` and still the version that was read;
-    /// nothing otherwise. (The expiry was computed from that version's own ttl, a later put may have another.)
+    /// A refreshing read: moves the expiry of an item that is alive at `now` and still of the put that was read;
+    /// nothing otherwise. (The expiry was computed from that put's own ttl, a later one may have another.)
     Refresh {
         /// Which item.
         id: ItemId,
-        /// The version that was read.
-        updated_at: Millis,
+        /// The put that was read.
+        revision: Revision,
         /// The read's instant.
         now: Millis,
         /// The new expiry.
@@ -165,7 +183,7 @@ pub enum Changes {
         /// The newest committed sequence.
         sequence: Sequence,
         /// See [`IndexState::epoch`].
-        epoch: u64,
+        epoch: Epoch,
         /// One per changed item.
         changes: Vec<Change>,
     },
@@ -187,21 +205,69 @@ pub struct Snapshot {
 /// What the database remembers of its index.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct IndexState {
-    /// Grows each time the index is replaced, so that a tab with another model cannot write stale vectors.
-    pub epoch: u64,
+    /// Of which database this is the index, and the how manieth.
+    pub epoch: Epoch,
     /// Model, weights, pooling, document prefix and fields, as the store describes them; `None` before the first.
     pub fingerprint: Option<String>,
+    /// The length of all vectors, settled by the first one; `None` before.
+    pub dims: Option<usize>,
 }
 
-/// New vectors for one item, computed from the document that had this `updated_at`.
+impl IndexState {
+    /// Settles the length of vectors, or fails with `model_mismatch` where it is settled already and another.
+    pub fn settle_dims<'a>(&mut self, vectors: impl IntoIterator<Item = &'a TextVector>) -> Result<()> {
+        for vector in vectors {
+            let dims = vector.vector.len();
+            let settled = *self.dims.get_or_insert(dims);
+            if settled != dims {
+                return Err(Self::other_dims(settled, dims));
+            }
+        }
+        Ok(())
+    }
+
+    /// The index has vectors of one length, the embedder makes them of another.
+    pub fn other_dims(stored: usize, dims: usize) -> Error {
+        let message = format!(
+            "The stored vectors have {stored} numbers and this embedder's {dims}, so they cannot be compared. Open with \
+             the former embedder, or with `reindex: true` to embed everything anew."
+        );
+        Error::model_mismatch(message)
+            .with("storedDims", stored)
+            .with("dims", dims)
+    }
+}
+
+/// The vectors that writes bring.
+pub fn vectors_of(writes: &[Write]) -> impl Iterator<Item = &TextVector> {
+    let puts = writes.iter().filter_map(|write| match write {
+        Write::Put(put) => Some(put),
+        _ => None,
+    });
+    puts.flat_map(|put| &put.vectors)
+}
+
+/// New vectors for one item, computed from the document of this put.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reindexed {
     /// Which item.
     pub id: ItemId,
-    /// The version that was embedded.
-    pub updated_at: Millis,
+    /// The put that was embedded.
+    pub revision: Revision,
     /// The new vectors.
     pub vectors: Vec<TextVector>,
+}
+
+/// Whether a document, as JSON text, is wanted.
+pub type Wanted<'a> = dyn Fn(&str) -> Result<bool> + 'a;
+
+/// What [`Storage::sift`] found in one go.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sifted {
+    /// Items whose documents are wanted, in order.
+    pub found: Vec<ItemId>,
+    /// Where to go on; `None` at the end.
+    pub last: Option<ItemId>,
 }
 
 /// The answer to [`Storage::replace_index`].
@@ -225,9 +291,14 @@ pub trait Storage {
     /// Reads documents; `None` where there is none. Expired items are returned: the store decides by its clock.
     async fn read(&self, ids: &[ItemId]) -> Result<Vec<Option<Record>>>;
 
-    /// Applies all writes or none, provided that the index is still at `epoch` (else `model_mismatch`). Gives the
-    /// new sequence and what each touched item became; a commit that changed nothing keeps the sequence.
-    async fn commit(&self, epoch: u64, writes: Vec<Write>) -> Result<Changes>;
+    /// Looks through the documents at or below a namespace, in order and from after an item on, as many as one go
+    /// takes. Much faster than reading them one by one; the documents stay with the storage.
+    async fn sift(&self, prefix: &Namespace, after: Option<&ItemId>, wanted: &Wanted<'_>) -> Result<Sifted>;
+
+    /// Applies all writes or none, provided that the index is still at `epoch` and that vectors are as long as the
+    /// index's (else `model_mismatch`). Gives the new sequence and what each touched item became; a commit that
+    /// changed nothing keeps the sequence.
+    async fn commit(&self, epoch: Epoch, writes: Vec<Write>) -> Result<Changes>;
 
     /// Replaces fingerprint and all vectors in one transaction, clears [`Entry::pending`], and counts as a commit
     /// that older readers answer with [`Changes::Reload`]. `items` lists every stored item, those without vectors and

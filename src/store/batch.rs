@@ -4,13 +4,12 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 use super::Store;
-use super::gate::Writing;
 use super::indexer::{HashedText, Indexer, mismatch};
 use super::overlay::Overlay;
 use super::pending::Ticket;
 use super::ttl::expiry;
-use crate::model::{GetOp, IndexFields, Item, Op, OpResult, PutOp};
-use crate::storage::{Put, Record, TextVector};
+use crate::model::{Document, GetOp, IndexFields, Item, Op, OpResult, PutOp};
+use crate::storage::{Put, Record, TextVector, Write};
 use crate::{Error, Result};
 
 /// How often a call prepares again because the index was replaced under it.
@@ -26,13 +25,15 @@ struct Call {
 /// A call's place among the writers.
 struct Admission {
     ticket: Ticket,
-    _writing: Option<Writing>,
+    writes: bool,
 }
 
 /// What was embedded for a call.
 struct Prepared {
     /// The index that the vectors belong to; `None` when the call has nothing to do with the index.
     fingerprint: Option<Option<String>>,
+    /// The length of the vectors that were embedded.
+    dims: Option<usize>,
     /// Whether the store can embed at all.
     indexed: bool,
     /// For each put, its vectors.
@@ -80,20 +81,20 @@ impl Store {
     fn admit(&self, call: &Call) -> Result<Admission> {
         self.gate.check()?;
         let keys: BTreeSet<_> = call.ops.iter().filter_map(written).cloned().collect();
-        let writing = if keys.is_empty() {
-            None
-        } else {
-            Some(self.gate.enter()?)
-        };
         Ok(Admission {
+            writes: !keys.is_empty(),
             ticket: self.pending.draw(keys),
-            _writing: writing,
         })
     }
 
     async fn attempt(&self, call: &Call, admission: &Admission) -> Result<Vec<OpResult>> {
-        let prepared = self.prepare(call).await?;
-        admission.ticket.turn().await;
+        let preparing = async {
+            let prepared = self.prepare(call).await?;
+            admission.ticket.turn().await;
+            Ok(prepared)
+        };
+        let prepared = self.gate.unless_closed(preparing).await??;
+        let writing = admission.writes.then(|| self.gate.enter()).transpose()?;
         if call.needs_replica() {
             self.sync().await?;
         }
@@ -104,28 +105,48 @@ impl Store {
             let result = self.answer(position, op, &prepared, &mut overlay).await;
             results.push(result.map_err(|error| call.at(position, error))?);
         }
-        let writes = overlay.into_writes();
-        if !writes.is_empty() {
-            self.check_index(&prepared)?;
-            let _writing = if admission._writing.is_none() {
-                Some(self.gate.enter()?)
-            } else {
-                None
-            };
+        let writes = overlay.take_writes();
+        if writes.is_empty() {
+            return Ok(results);
+        }
+        self.check_index(&prepared)?;
+        if writing.is_some() {
             self.commit(writes).await?;
+        } else {
+            self.refresh(writes, &overlay, &mut results).await?;
         }
         Ok(results)
     }
 
+    /// Moves the expiry of what a call has read that writes nothing else. The call has its answer, so a full disk or a
+    /// closing store does not take it away: the items then show the expiry that they really have.
+    async fn refresh(&self, writes: Vec<Write>, overlay: &Overlay, results: &mut [OpResult]) -> Result<()> {
+        let refreshed = match self.gate.enter() {
+            Ok(_writing) => self.commit(writes).await,
+            Err(closed) => Err(closed),
+        };
+        match refreshed {
+            Ok(_) => {}
+            // The whole call is repeated against the index as it is now.
+            Err(mismatch @ Error::ModelMismatch(_)) => return Err(mismatch),
+            Err(_) => {
+                self.failed_refreshes.set(self.failed_refreshes.get() + 1);
+                overlay.take_back_refreshes(results);
+            }
+        }
+        Ok(())
+    }
+
     /// Fails when the index is no longer the one that the vectors were made for.
     fn check_index(&self, prepared: &Prepared) -> Result<()> {
-        let current = &self.replica.borrow().index.fingerprint;
+        let replica = self.replica.borrow();
+        let current = &replica.index.fingerprint;
         match &prepared.fingerprint {
             Some(fingerprint) if fingerprint != current => Err(mismatch(
                 current.as_deref(),
                 fingerprint.as_deref().unwrap_or_default(),
             )),
-            _ => Ok(()),
+            _ => replica.expect_dims(prepared.dims),
         }
     }
 
@@ -133,6 +154,7 @@ impl Store {
     async fn prepare(&self, call: &Call) -> Result<Prepared> {
         let mut prepared = Prepared {
             fingerprint: None,
+            dims: None,
             indexed: false,
             puts: HashMap::new(),
             queries: HashMap::new(),
@@ -164,6 +186,7 @@ impl Store {
         }
         let queries = call.ops.iter().filter_map(query).cloned().collect();
         prepared.queries = indexer.embed_queries(queries).await.map_err(failed_at_first)?;
+        prepared.dims = indexer.dims();
         Ok(prepared)
     }
 
@@ -176,7 +199,10 @@ impl Store {
             Some(indexer) if stored != Some(indexer.fingerprint()) => {
                 Err(mismatch(stored, indexer.fingerprint()))
             }
-            indexer => Ok(indexer),
+            indexer => {
+                replica.expect_dims(indexer.as_ref().and_then(|indexer| indexer.dims()))?;
+                Ok(indexer)
+            }
         }
     }
 
@@ -287,14 +313,14 @@ impl Store {
 }
 
 /// The document of a record.
-pub(super) fn document(record: &Record) -> Result<crate::model::Document> {
-    serde_json::from_str(&record.value).map_err(|error| {
-        let message = format!(
-            "The stored document of \"{}\" is not JSON.",
-            record.entry.id.key.0
-        );
-        Error::corrupted(message).caused_by(error)
-    })
+pub(super) fn document(record: &Record) -> Result<Document> {
+    parse(&record.value).map_err(|error| error.with("key", record.entry.id.key.0.as_str()))
+}
+
+/// A document from its stored text.
+pub(super) fn parse(text: &str) -> Result<Document> {
+    serde_json::from_str(text)
+        .map_err(|error| Error::corrupted("A stored document is not JSON.").caused_by(error))
 }
 
 /// A text of a put.

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use crate::index::vector::{FlatIndex, Row};
-use crate::model::{IndexFields, ItemId, Key, Millis, Namespace};
-use crate::storage::{Change, Entry, TextHash, TextVector};
+use crate::model::{IndexFields, ItemId, Millis, Namespace};
+use crate::storage::{Change, Entry, Revision, TextHash, TextVector};
 use crate::{Error, Result};
 
 /// All items, expired ones included until they are swept.
@@ -24,6 +24,7 @@ pub(super) struct Directory {
 pub(super) struct Known {
     pub(super) created_at: Millis,
     pub(super) updated_at: Millis,
+    pub(super) revision: Revision,
     pub(super) expires_at: Option<Millis>,
     pub(super) pending: bool,
     texts: Vec<Text>,
@@ -56,6 +57,7 @@ impl Known {
             id: id.clone(),
             created_at: self.created_at,
             updated_at: self.updated_at,
+            revision: self.revision,
             ttl: None,
             expires_at: self.expires_at,
             index: IndexFields::Default,
@@ -67,7 +69,8 @@ impl Known {
     /// Whether the entry differs in nothing but its expiry, as after a refreshing read.
     fn same_content(&self, entry: &Entry) -> bool {
         let texts = || self.texts.iter().map(|text| text.hash);
-        self.created_at == entry.created_at
+        self.revision == entry.revision
+            && self.created_at == entry.created_at
             && self.updated_at == entry.updated_at
             && self.pending == entry.pending
             && texts().eq(entry.vectors.iter().map(|vector| vector.text))
@@ -112,6 +115,7 @@ impl Directory {
         let known = Known {
             created_at: entry.created_at,
             updated_at: entry.updated_at,
+            revision: entry.revision,
             expires_at: entry.expires_at,
             pending: entry.pending,
             texts,
@@ -152,13 +156,8 @@ impl Directory {
         &'a self,
         prefix: &'a Namespace,
     ) -> impl Iterator<Item = (&'a Rc<ItemId>, &'a Known)> {
-        // The empty key is the smallest, so this is the first place where such an item can stand.
-        let start = ItemId {
-            namespace: prefix.clone(),
-            key: Key(String::new()),
-        };
         self.items
-            .range(start..)
+            .range(ItemId::first_at(prefix)..)
             .take_while(|(id, _)| id.namespace.starts_with(prefix))
     }
 

@@ -11,8 +11,8 @@ use std::rc::Rc;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
+use crate::embed::pooling::normalise;
 use crate::embed::{Embedder, Embedding, TextKind};
-use crate::index::vector::flat::normalise;
 use crate::model::{Document, FieldPath, IndexFields};
 use crate::storage::{TextHash, TextVector};
 use crate::{Error, Result};

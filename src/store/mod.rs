@@ -29,10 +29,11 @@ mod pending;
 mod rebuild;
 mod replica;
 mod search;
+mod sift;
 mod stats;
 mod ttl;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 pub use options::{Observer, Phase, ReindexOptions, StoreOptions, TtlOptions};
@@ -55,6 +56,8 @@ pub struct Store {
     replica: RefCell<Replica>,
     pending: Pending,
     gate: Gate,
+    /// Reads whose items could not be given their new expiry.
+    failed_refreshes: Cell<u64>,
 }
 
 /// Who makes vectors, now and after a reindex that is under way.
@@ -65,7 +68,8 @@ struct Indexing {
 }
 
 impl Store {
-    /// Refuses further calls with `closed`, waits for the writes under way, and lets go of the storage.
+    /// Refuses further calls with `closed`, and those that still wait for an embedder or for their turn; waits for the
+    /// writes under way, and lets go of the storage.
     pub async fn close(&self) -> Result<()> {
         self.gate.close().await;
         self.storage.close().await

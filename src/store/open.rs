@@ -6,7 +6,7 @@
 //! | indexed by the same     | what is pending is indexed now             | the same; the index stays as it is      |
 //! | indexed by another      | `model_mismatch`, or a reindex if asked to | the same                                |
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use super::indexer::{Indexer, mismatch};
@@ -18,7 +18,7 @@ use super::{Indexing, Store, gate::Gate};
 use crate::Result;
 use crate::embed::Embedder;
 use crate::model::{Clock, Ttl};
-use crate::storage::{Entry, Snapshot, Storage};
+use crate::storage::{Entry, IndexState, Snapshot, Storage};
 
 /// What is missing of an index.
 struct Missing {
@@ -67,6 +67,7 @@ impl Store {
             replica: RefCell::new(Replica::from_snapshot(snapshot)?),
             pending: Pending::default(),
             gate: Gate::default(),
+            failed_refreshes: Cell::new(0),
         })
     }
 }
@@ -74,9 +75,12 @@ impl Store {
 /// Compares the index with what is wanted; `None` when nothing has to be done.
 fn missing(snapshot: &Snapshot, indexer: &Indexer, reindex: bool) -> Result<Option<Missing>> {
     let stored = snapshot.index.fingerprint.as_deref();
+    let dims = snapshot.index.dims;
     let mut vectors = snapshot.entries.iter().flat_map(|entry| &entry.vectors);
-    let same = stored == Some(indexer.fingerprint())
-        && indexer.agrees_on(vectors.next().map(|vector| vector.vector.len()));
+    let same_model = stored == Some(indexer.fingerprint());
+    let same_dims = same_model && indexer.agrees_on(dims);
+    // A database of schema 100 may hold vectors of several lengths, written by tabs whose embedders shared a name.
+    let same = same_dims && vectors.all(|vector| Some(vector.vector.len()) == dims);
     // The usual open: nothing to do, and so nothing to copy.
     if same && !snapshot.entries.iter().any(|entry| entry.pending) {
         return Ok(None);
@@ -93,7 +97,15 @@ fn missing(snapshot: &Snapshot, indexer: &Indexer, reindex: bool) -> Result<Opti
     let phase = match stored {
         None => Phase::Index,
         Some(_) if reindex => Phase::Reindex,
-        Some(_) => return Err(mismatch(stored, indexer.fingerprint())),
+        Some(_) => {
+            let lengths = (dims, indexer.dims());
+            return Err(match lengths {
+                (Some(stored), Some(dims)) if same_model && !same_dims => {
+                    IndexState::other_dims(stored, dims)
+                }
+                _ => mismatch(stored, indexer.fingerprint()),
+            });
+        }
     };
     Ok(Some(Missing {
         phase,

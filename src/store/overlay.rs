@@ -5,8 +5,12 @@ use std::rc::Rc;
 
 use super::directory::Directory;
 use crate::index::vector::flat::dot;
-use crate::model::{ItemId, Key, Millis, Namespace};
-use crate::storage::{Entry, Put, Record, Write};
+use crate::model::{ItemId, Millis, Namespace, OpResult};
+use crate::storage::{Entry, Put, Record, Revision, Write};
+
+/// The commit will number the batch's own puts. Nothing asks before: a read at the instant of the put finds the expiry
+/// as it would set it, and so refreshes nothing.
+const UNCOMMITTED: Revision = 0;
 
 /// A batch under way, at one instant.
 #[derive(Debug)]
@@ -14,8 +18,8 @@ pub(super) struct Overlay {
     /// The instant of every read and write of the batch.
     pub(super) now: Millis,
     items: BTreeMap<Rc<ItemId>, Option<Record>>,
-    /// Where reads of the batch have moved the expiry of committed items.
-    refreshed: BTreeMap<ItemId, Millis>,
+    /// Where reads of the batch have moved the expiry of committed items, and from where.
+    refreshed: BTreeMap<ItemId, Refreshed>,
     writes: Vec<Write>,
 }
 
@@ -41,7 +45,7 @@ impl Overlay {
         };
         self.writes.push(Write::Put(put.clone()));
         self.refreshed.remove(&put.id);
-        let record = put.onto(predecessor);
+        let record = put.onto(predecessor, UNCOMMITTED);
         self.items.insert(Rc::new(record.entry.id.clone()), Some(record));
     }
 
@@ -54,11 +58,12 @@ impl Overlay {
 
     /// Moves the expiry of an item that a read returns.
     pub(super) fn refresh(&mut self, entry: &Entry, expires_at: Millis) {
-        let (id, updated_at, now) = (entry.id.clone(), entry.updated_at, self.now);
-        self.refreshed.insert(id.clone(), expires_at);
+        let (id, revision, now) = (entry.id.clone(), entry.revision, self.now);
+        let (from, to) = (entry.expires_at, expires_at);
+        self.refreshed.insert(id.clone(), Refreshed { from, to });
         self.writes.push(Write::Refresh {
             id,
-            updated_at,
+            revision,
             now,
             expires_at,
         });
@@ -66,7 +71,8 @@ impl Overlay {
 
     /// When an item expires, as a read of the batch sees it.
     pub(super) fn expiry(&self, entry: &Entry) -> Option<Millis> {
-        self.refreshed.get(&entry.id).copied().or(entry.expires_at)
+        let refreshed = self.refreshed.get(&entry.id);
+        refreshed.map(|refreshed| refreshed.to).or(entry.expires_at)
     }
 
     /// What the batch made of an item: `Some(None)` is gone, `None` untouched.
@@ -79,21 +85,39 @@ impl Overlay {
         &'a self,
         prefix: &'a Namespace,
     ) -> impl Iterator<Item = (&'a Rc<ItemId>, &'a Entry)> {
-        let start = ItemId {
-            namespace: prefix.clone(),
-            key: Key(String::new()),
-        };
         let range = self
             .items
-            .range(start..)
+            .range(ItemId::first_at(prefix)..)
             .take_while(|(id, _)| id.namespace.starts_with(prefix));
         range.filter_map(|(id, record)| Some((id, &record.as_ref()?.entry)))
     }
 
     /// All writes, in order.
-    pub(super) fn into_writes(self) -> Vec<Write> {
-        self.writes
+    pub(super) fn take_writes(&mut self) -> Vec<Write> {
+        std::mem::take(&mut self.writes)
     }
+
+    /// Shows items with the expiry that they have when nothing came of the refreshing.
+    pub(super) fn take_back_refreshes(&self, results: &mut [OpResult]) {
+        let items = results.iter_mut().flat_map(|result| match result {
+            OpResult::Item(Some(item)) => vec![item],
+            OpResult::Page(page) => page.items.iter_mut().map(|hit| &mut hit.item).collect(),
+            _ => Vec::new(),
+        });
+        for item in items {
+            let (namespace, key) = (item.namespace.clone(), item.key.clone());
+            if let Some(refreshed) = self.refreshed.get(&ItemId { namespace, key }) {
+                item.expires_at = refreshed.from;
+            }
+        }
+    }
+}
+
+/// A move of an expiry.
+#[derive(Debug)]
+struct Refreshed {
+    from: Option<Millis>,
+    to: Millis,
 }
 
 /// The best cosine of an entry's vectors.

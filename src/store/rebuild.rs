@@ -8,11 +8,11 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::Store;
 use super::batch::document;
 use super::gate::Gate;
 use super::indexer::Indexer;
 use super::options::{Observer, Phase, ReindexOptions};
+use super::{Indexing, Store};
 use crate::model::{ItemId, Millis};
 use crate::storage::{Entry, Record, Reindexed, Replaced, Storage};
 use crate::{Error, Result};
@@ -49,6 +49,7 @@ impl Rebuild<'_> {
                 self.report(done, total);
             }
             self.check()?;
+            let _writing = self.gate.map(Gate::enter).transpose()?;
             let fingerprint = self.target.map(|indexer| indexer.fingerprint().to_owned());
             match self
                 .storage
@@ -77,6 +78,14 @@ impl Rebuild<'_> {
         self.gate.map_or(Ok(()), Gate::check)
     }
 
+    /// The embedder may never answer.
+    async fn unless_closed<T>(&self, work: impl Future<Output = T>) -> Result<T> {
+        match self.gate {
+            Some(gate) => gate.unless_closed(work).await,
+            None => Ok(work.await),
+        }
+    }
+
     /// New vectors for some items, in one embedder call. Items that are gone are left out.
     async fn embed(&self, ids: &[ItemId]) -> Result<Vec<Reindexed>> {
         let records = self.storage.read(ids).await?.into_iter().flatten();
@@ -89,12 +98,12 @@ impl Rebuild<'_> {
             items.push((record.entry, hashes));
         }
         let embedded = match self.target {
-            Some(indexer) => indexer.embed_documents(fresh).await?,
+            Some(indexer) => self.unless_closed(indexer.embed_documents(fresh)).await??,
             None => Default::default(),
         };
         let item = |(entry, hashes): (Entry, Vec<_>)| Reindexed {
             id: entry.id,
-            updated_at: entry.updated_at,
+            revision: entry.revision,
             vectors: hashes
                 .iter()
                 .filter_map(|hash| embedded.get(hash).cloned())
@@ -114,12 +123,12 @@ impl Rebuild<'_> {
 }
 
 fn keep(entry: &Entry) -> (ItemId, Reindexed) {
-    let (id, updated_at, vectors) = (entry.id.clone(), entry.updated_at, entry.vectors.clone());
+    let (id, revision, vectors) = (entry.id.clone(), entry.revision, entry.vectors.clone());
     (
         id.clone(),
         Reindexed {
             id,
-            updated_at,
+            revision,
             vectors,
         },
     )
@@ -129,7 +138,7 @@ impl Store {
     /// Embeds everything anew, by another embedder or with other fields, while the store goes on working. Fails with
     /// `conflict` when a reindex is under way already.
     pub async fn reindex(&self, options: ReindexOptions) -> Result<()> {
-        let _writing = self.gate.enter()?;
+        self.gate.check()?;
         let indexer = Indexer::of(options.embedder, &options.fields, options.dims)?;
         let announced = self.announce(indexer.clone())?;
         self.sync().await?;
@@ -149,9 +158,16 @@ impl Store {
             gate: Some(&self.gate),
             now: self.clock.now(),
         };
-        rebuild.run(&[], todo).await?;
-        announced.keep();
-        self.sync().await
+        match rebuild.run(&[], todo).await {
+            // Another tab has made this very index meanwhile, and the store works by it already.
+            Err(_) if announced.is_taken_up() => return Ok(()),
+            outcome => outcome?,
+        }
+        announced.take_up();
+        // The new index is in place, so its embedder is the store's from now on, even where reading it back fails: the
+        // next call reads again.
+        let _ = self.sync().await;
+        Ok(())
     }
 
     /// Lets the store take up the indexer at the moment when the database turns out to be indexed by it.
@@ -160,30 +176,50 @@ impl Store {
         if indexing.next.is_some() {
             return Err(Error::conflict("A reindex is under way already."));
         }
-        indexing.next = Some(indexer);
-        Ok(Announced {
-            store: self,
-            kept: false,
-        })
+        indexing.next = Some(indexer.clone());
+        Ok(Announced { store: self, indexer })
     }
 }
 
-/// Takes the announcement back unless the work was finished.
+/// An indexer that is to become the store's; dropped, it is announced no longer.
 struct Announced<'a> {
     store: &'a Store,
-    kept: bool,
+    indexer: Option<Rc<Indexer>>,
 }
 
 impl Announced<'_> {
-    fn keep(mut self) {
-        self.kept = true;
+    /// Whether the store has found the database indexed by it.
+    fn is_taken_up(&self) -> bool {
+        !self.store.indexing.borrow().awaits(self.indexer.as_ref())
+    }
+
+    /// The database is indexed by it.
+    fn take_up(&self) {
+        let mut indexing = self.store.indexing.borrow_mut();
+        if indexing.awaits(self.indexer.as_ref()) {
+            indexing.next = None;
+            indexing.current.clone_from(&self.indexer);
+        }
     }
 }
 
 impl Drop for Announced<'_> {
     fn drop(&mut self) {
-        if !self.kept {
-            self.store.indexing.borrow_mut().next = None;
+        let mut indexing = self.store.indexing.borrow_mut();
+        // It may be taken up already, and another one announced.
+        if indexing.awaits(self.indexer.as_ref()) {
+            indexing.next = None;
+        }
+    }
+}
+
+impl Indexing {
+    /// Whether this very indexer is announced.
+    fn awaits(&self, indexer: Option<&Rc<Indexer>>) -> bool {
+        match (&self.next, indexer) {
+            (Some(Some(next)), Some(indexer)) => Rc::ptr_eq(next, indexer),
+            (Some(None), None) => true,
+            _ => false,
         }
     }
 }

@@ -1,7 +1,8 @@
 //! The committed state as this store knows it, and how it follows the database.
 //!
 //! Answers of the storage may arrive in another order than they were given, since calls overlap. Sequence numbers put
-//! that right: an answer that is older than what is known is passed over, one that leaves a gap is filled by asking.
+//! that right: an answer that is older than what is known is passed over, one that leaves a gap is filled by asking. They
+//! count within one database; one that another tab has deleted and made anew is told by its number and read whole.
 
 use super::Store;
 use super::directory::Directory;
@@ -37,6 +38,14 @@ impl Replica {
         })
     }
 
+    /// Fails when the stored vectors are known to have another length than an embedder's.
+    pub(super) fn expect_dims(&self, dims: Option<usize>) -> Result<()> {
+        match (self.directory.dims().or(self.index.dims), dims) {
+            (Some(stored), Some(dims)) if stored != dims => Err(IndexState::other_dims(stored, dims)),
+            _ => Ok(()),
+        }
+    }
+
     /// Follows an answer that holds everything after `since`.
     fn follow(&mut self, since: Sequence, changes: Changes) -> Result<Followed> {
         let Changes::Since {
@@ -47,6 +56,10 @@ impl Replica {
         else {
             return Ok(Followed::Reload);
         };
+        // Of a database that was deleted and made anew; its sequence numbers say nothing here.
+        if epoch.database != self.index.epoch.database {
+            return Ok(Followed::Reload);
+        }
         if sequence <= self.sequence {
             return Ok(Followed::Yes);
         }
@@ -100,7 +113,9 @@ impl Store {
     async fn reload(&self) -> Result<()> {
         let snapshot = self.storage.load().await?;
         let mut replica = self.replica.borrow_mut();
-        if snapshot.sequence > replica.sequence || snapshot.index.epoch > replica.index.epoch {
+        let (known, epoch) = (replica.index.epoch, snapshot.index.epoch);
+        let another = epoch.database != known.database;
+        if another || snapshot.sequence > replica.sequence || epoch.number > known.number {
             *replica = Replica::from_snapshot(snapshot)?;
             self.indexing
                 .borrow_mut()

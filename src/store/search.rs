@@ -1,7 +1,8 @@
 //! Search: filter, rank, page.
 //!
 //! Ranking needs no document, so all candidates are scored in memory first and documents are read in ranked order,
-//! only as many as the page takes: exactly one page without a filter, growing chunks with one. Candidates come off a
+//! only as many as the page takes: exactly one page without a filter, growing chunks with one. A filter that lets little
+//! pass is applied to all documents in bulk instead (see `sift`). Candidates come off a
 //! heap, which costs a pass over all of them and then a logarithm for each that is looked at.
 //!
 //! While documents are read, other calls may commit. A document that is not the version that was ranked means that the
@@ -16,9 +17,10 @@ use super::Store;
 use super::batch::document;
 use super::directory::Directory;
 use super::overlay::{self, Overlay};
+use super::sift::Yield;
 use crate::Result;
 use crate::model::{Hit, ItemId, Millis, Order, Page, SearchOp, Unscored};
-use crate::storage::{Entry, Record};
+use crate::storage::{Entry, Record, Revision};
 
 /// How often a search ranks anew before it puts up with a moving target.
 const MOST_RANKINGS: usize = 4;
@@ -28,9 +30,10 @@ const CHUNKS: (usize, usize) = (32, 512);
 
 /// An item that may become a hit.
 #[derive(Debug)]
-struct Candidate {
-    id: Rc<ItemId>,
-    updated_at: Millis,
+pub(super) struct Candidate {
+    pub(super) id: Rc<ItemId>,
+    /// The put that was ranked.
+    pub(super) revision: Revision,
     /// What decides after the score; greater comes first.
     precedence: Millis,
     score: Option<f32>,
@@ -71,8 +74,8 @@ impl PartialEq for Candidate {
 impl Eq for Candidate {}
 
 /// How the items of one search are scored.
-struct Scoring<'a> {
-    search: &'a SearchOp,
+pub(super) struct Scoring<'a> {
+    pub(super) search: &'a SearchOp,
     query: Option<&'a [f32]>,
     now: Millis,
 }
@@ -113,7 +116,7 @@ impl Scoring<'_> {
                 let truncated = known.truncated();
                 Some(Candidate {
                     id: Rc::clone(id),
-                    updated_at: known.updated_at,
+                    revision: known.revision,
                     precedence: self.precedence(known.created_at, known.updated_at),
                     score,
                     truncated,
@@ -132,7 +135,7 @@ impl Scoring<'_> {
         let truncated = entry.vectors.iter().any(|vector| vector.truncated);
         Some(Candidate {
             id,
-            updated_at: entry.updated_at,
+            revision: entry.revision,
             precedence: self.precedence(entry.created_at, entry.updated_at),
             score,
             truncated,
@@ -141,11 +144,13 @@ impl Scoring<'_> {
 }
 
 /// A ranking that is being read.
-struct Reading<'a> {
-    scoring: Scoring<'a>,
-    ranking: BinaryHeap<Candidate>,
+pub(super) struct Reading<'a> {
+    pub(super) scoring: Scoring<'a>,
+    pub(super) ranking: BinaryHeap<Candidate>,
     /// Whether to go on when a document is not the version that was ranked.
-    settle: bool,
+    pub(super) settle: bool,
+    /// Whether the ranking holds nothing any more but what passes the filter.
+    pub(super) sifted: bool,
 }
 
 impl Reading<'_> {
@@ -176,6 +181,7 @@ impl Store {
                 scoring,
                 ranking,
                 settle: rankings >= MOST_RANKINGS,
+                sifted: false,
             };
             if let Some((found, has_more)) = self.page(reading, overlay).await? {
                 return self.show_page(search, found, has_more, overlay);
@@ -203,15 +209,26 @@ impl Store {
         };
         let mut found = Vec::new();
         let mut chunk = CHUNKS.0;
+        let mut yielded = Yield::default();
         while found.len() < wanted && !reading.ranking.is_empty() {
-            let size = if filtered { chunk } else { wanted - found.len() };
+            if filtered && self.should_sift(&reading, yielded, wanted - found.len() + to_skip) {
+                if !self.sift(&mut reading, overlay).await? {
+                    return Ok(None);
+                }
+                reading.pass_over(std::mem::take(&mut to_skip));
+                continue;
+            }
+            let exact = !filtered || reading.sifted;
+            let size = if exact { wanted - found.len() } else { chunk };
             let Some(records) = self.documents(&mut reading, size.min(CHUNKS.1), overlay).await? else {
                 return Ok(None);
             };
+            yielded.read += records.len();
             for (candidate, record) in records {
                 if filtered && !search.filter.matches(&document(&record)?) {
                     continue;
                 }
+                yielded.matched += 1;
                 match to_skip {
                     0 => found.push((candidate, record)),
                     _ => to_skip -= 1,
@@ -249,7 +266,7 @@ impl Store {
                 None => read.next().flatten(),
             };
             match record {
-                Some(record) if record.entry.updated_at == candidate.updated_at => {
+                Some(record) if record.entry.revision == candidate.revision => {
                     found.push((candidate, record))
                 }
                 _ if !reading.settle => return Ok(None),

@@ -27,6 +27,8 @@ pub struct Stats {
     pub epoch: u64,
     /// How many transactions have changed something.
     pub sequence: u64,
+    /// Reads since the open that answered without moving the expiry of their items, because the storage failed.
+    pub failed_refreshes: u64,
 }
 
 impl Store {
@@ -62,8 +64,9 @@ impl Store {
             vector_bytes: directory.vectors() * dims.unwrap_or(0) * size_of::<f32>(),
             dims,
             fingerprint: replica.index.fingerprint.clone(),
-            epoch: replica.index.epoch,
+            epoch: replica.index.epoch.number,
             sequence: replica.sequence,
+            failed_refreshes: self.failed_refreshes.get(),
         })
     }
 }

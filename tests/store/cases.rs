@@ -304,7 +304,8 @@ fn one_namespace_holds_130_000_items() {
             vectors: vec![vector],
         })
     };
-    block_on(table.storage.commit(1, (1..ITEMS).map(put).collect())).unwrap();
+    let epoch = block_on(table.storage.load()).unwrap().index.epoch;
+    block_on(table.storage.commit(epoch, (1..ITEMS).map(put).collect())).unwrap();
     table.store = open(&table.storage, Some(embedder), &table.clock, fields(&["text"])).unwrap();
     let page = table.search(json!({ "query": "needle", "limit": 3 }));
     let scores: Vec<_> = page.items.iter().map(|hit| hit.score.unwrap()).collect();

@@ -3,7 +3,11 @@
 use std::rc::Rc;
 
 use burrow::embed::TextKind;
-use burrow::store::{Phase, StoreOptions};
+use burrow::model::{ItemId, Namespace};
+use burrow::storage::{
+    Changes, Epoch, Record, Reindexed, Replaced, Sifted, Snapshot, Storage, Wanted, Write,
+};
+use burrow::store::{Phase, Store, StoreOptions};
 use futures::executor::block_on;
 use serde_json::{Value, json};
 
@@ -195,4 +199,88 @@ fn reopening_embeds_nothing() {
         before
     );
     assert!(embedder.texts(TextKind::Document).is_empty());
+}
+
+/// Storage that hands out vectors of two lengths, as a database has that was written before lengths were compared.
+struct Mixed(burrow::storage::memory::MemoryStorage);
+
+#[async_trait::async_trait(?Send)]
+impl Storage for Mixed {
+    async fn load(&self) -> burrow::Result<Snapshot> {
+        let mut snapshot = self.0.load().await?;
+        let last = snapshot
+            .entries
+            .iter_mut()
+            .rev()
+            .find(|entry| !entry.vectors.is_empty());
+        if let Some(entry) = last.filter(|_| {
+            snapshot
+                .index
+                .fingerprint
+                .as_deref()
+                .is_some_and(|name| name.contains("mixed"))
+        }) {
+            entry.vectors[0].vector = Rc::from([1.0, 0.0]);
+        }
+        Ok(snapshot)
+    }
+    async fn changes(&self, sequence: u64) -> burrow::Result<Changes> {
+        self.0.changes(sequence).await
+    }
+    async fn read(&self, ids: &[ItemId]) -> burrow::Result<Vec<Option<Record>>> {
+        self.0.read(ids).await
+    }
+    async fn sift(
+        &self,
+        prefix: &Namespace,
+        after: Option<&ItemId>,
+        wanted: &Wanted<'_>,
+    ) -> burrow::Result<Sifted> {
+        self.0.sift(prefix, after, wanted).await
+    }
+    async fn commit(&self, epoch: Epoch, writes: Vec<Write>) -> burrow::Result<Changes> {
+        self.0.commit(epoch, writes).await
+    }
+    async fn replace_index(&self, name: Option<String>, items: Vec<Reindexed>) -> burrow::Result<Replaced> {
+        assert!(
+            items
+                .iter()
+                .flat_map(|item| &item.vectors)
+                .all(|vector| vector.vector.len() == 26)
+        );
+        let name = name.map(|name| name.replace("mixed", "whole"));
+        self.0.replace_index(name, items).await
+    }
+    async fn close(&self) -> burrow::Result<()> {
+        self.0.close().await
+    }
+}
+
+#[test]
+fn stored_vectors_of_several_lengths_are_a_mismatch_and_a_reindex_at_open_makes_them_anew() {
+    let mixed = || {
+        Fake::new("mixed", |text| {
+            let mut bag = vec![0.0; 26];
+            bag[text.len() % 26] = 1.0;
+            bag
+        })
+    };
+    let table = Table::with(mixed(), fields(&["text"]));
+    table.text(&["a"], "k", "tea");
+    table.text(&["a"], "l", "coffee");
+    let open = |reindex| {
+        let embedder: Rc<dyn burrow::embed::Embedder> = mixed();
+        let storage = Rc::new(Mixed(table.storage.connect()));
+        let options = StoreOptions {
+            reindex,
+            ..fields(&["text"])
+        };
+        block_on(Store::open(storage, Some(embedder), table.clock.clone(), options))
+    };
+    let refused = open(false).err().unwrap();
+    assert_eq!(refused.code(), "model_mismatch", "{refused}");
+    assert!(refused.to_string().contains("reindex: true"), "{refused}");
+    open(true).unwrap();
+    let fingerprint = block_on(table.storage.load()).unwrap().index.fingerprint.unwrap();
+    assert!(fingerprint.contains("whole"), "the index was replaced");
 }

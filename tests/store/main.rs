@@ -6,11 +6,13 @@
 mod basics;
 mod batches;
 mod cases;
+mod faults;
 mod index;
 mod oracle;
 mod placeholder;
 mod races;
 mod reindex;
+mod sift;
 mod support;
 mod tabs;
 mod time;

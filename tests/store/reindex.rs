@@ -205,18 +205,68 @@ fn a_reindex_to_nothing_drops_the_index() {
 }
 
 #[test]
-fn closing_the_store_ends_a_reindex() {
+fn closing_the_store_ends_a_reindex_whose_embedder_never_answers() {
     let table = Table::new();
     table.text(&["a"], "k", "tea");
+    let next = letters();
+    next.hold.set(true);
+    let before = table.stored();
+    block_on(async {
+        let mut reindex = Box::pin(table.store.reindex(to(&next)));
+        assert!(poll!(&mut reindex).is_pending());
+        table.store.close().await.unwrap();
+        assert_eq!(reindex.await.unwrap_err().code(), "closed");
+    });
+    assert_eq!(table.stored(), before);
+}
+
+#[test]
+fn an_item_deleted_and_put_again_within_one_tick_of_the_clock_is_embedded_again() {
+    let table = Table::new();
+    table.text(&["a"], "k", "abc");
     let next = letters();
     next.hold.set(true);
     block_on(async {
         let mut reindex = Box::pin(table.store.reindex(to(&next)));
         assert!(poll!(&mut reindex).is_pending());
-        let mut close = Box::pin(table.store.close());
-        assert!(poll!(&mut close).is_pending());
+        for op in [
+            json!({ "op": "delete", "namespace": ["a"], "key": "k" }),
+            put("k", "xyz"),
+        ] {
+            table.store.execute(parse(op).unwrap()).await.unwrap();
+        }
         next.release();
-        assert_eq!(reindex.await.unwrap_err().code(), "closed");
-        close.await.unwrap();
+        next.hold.set(false);
+        reindex.await.unwrap();
     });
+    assert_eq!(found(&table.store, "zyx"), ["k"]);
+    assert!(found(&table.store, "cba").is_empty());
+}
+
+#[test]
+fn a_reindex_that_fails_after_another_tab_made_the_same_index_has_succeeded() {
+    let table = Table::new();
+    table.text(&["a"], "k", "abc");
+    let other = open(
+        &table.storage,
+        Some(Fake::words()),
+        &table.clock,
+        fields(&["text"]),
+    )
+    .unwrap();
+    let next = letters();
+    next.hold.set(true);
+    block_on(async {
+        let mut reindex = Box::pin(table.store.reindex(to(&next)));
+        assert!(poll!(&mut reindex).is_pending());
+        other.reindex(to(&letters())).await.unwrap();
+        // A read makes the store take up its own new embedder, since the database is indexed by it now.
+        table.store.stats().await.unwrap();
+        next.fail_next(burrow::Error::embedding("no"));
+        next.release();
+        next.hold.set(false);
+        reindex.await.unwrap();
+    });
+    table.text(&["a"], "l", "xyz");
+    assert_eq!(found(&table.store, "zyx"), ["l"]);
 }

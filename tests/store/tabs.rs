@@ -4,9 +4,11 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use burrow::Result;
-use burrow::model::{ItemId, OpResult};
+use burrow::model::{ItemId, Namespace, OpResult};
 use burrow::storage::memory::MemoryStorage;
-use burrow::storage::{Changes, Record, Reindexed, Replaced, Snapshot, Storage, Write};
+use burrow::storage::{
+    Changes, Epoch, Record, Reindexed, Replaced, Sifted, Snapshot, Storage, Wanted, Write,
+};
 use burrow::store::{ReindexOptions, Store};
 use futures::FutureExt;
 use futures::executor::block_on;
@@ -192,7 +194,10 @@ impl Storage for Interrupted {
         interrupt(&self.before_read);
         self.inner.read(ids).await
     }
-    async fn commit(&self, epoch: u64, writes: Vec<Write>) -> Result<Changes> {
+    async fn sift(&self, prefix: &Namespace, after: Option<&ItemId>, wanted: &Wanted<'_>) -> Result<Sifted> {
+        self.inner.sift(prefix, after, wanted).await
+    }
+    async fn commit(&self, epoch: Epoch, writes: Vec<Write>) -> Result<Changes> {
         interrupt(&self.before_commit);
         self.inner.commit(epoch, writes).await
     }
@@ -288,6 +293,104 @@ fn a_refresh_does_not_touch_the_ttl_of_a_put_that_came_between() {
         (stored.value["text"].as_str(), stored.expires_at),
         (Some("for ever"), None)
     );
+}
+
+/// Deleted and put again while the clock stands still: all its times are those of the former item.
+fn twin(table: &Rc<Table>, op: Value) -> Interruption {
+    let table = Rc::clone(table);
+    Box::new(move || {
+        table.delete(&["a"], "k");
+        drop(ask(&table.store, op).unwrap());
+    })
+}
+
+#[test]
+fn a_refresh_does_not_touch_another_item_of_the_same_instant() {
+    let (store, storage, table) = interrupted();
+    let op = |ttl: Value| json!({ "op": "put", "namespace": ["a"], "key": "k", "value": { "text": "tea" }, "ttl": ttl });
+    table.ask(op(json!(1))).unwrap();
+    storage
+        .before_commit
+        .borrow_mut()
+        .push(twin(&table, op(json!(null))));
+    // The clock stands still for the item, not for the read: its expiry was moved by a former one.
+    let read = json!({ "op": "get", "namespace": ["a"], "key": "k", "refreshTtl": true });
+    table.clock.advance(1_000);
+    let clock = Rc::clone(&table.clock);
+    let back = storage.before_commit.borrow_mut().pop().unwrap();
+    storage.before_commit.borrow_mut().push(Box::new(move || {
+        clock.advance(-1_000);
+        back();
+        clock.advance(1_000);
+    }));
+    ask(&store, read).unwrap();
+    assert_eq!(table.get(&["a"], "k").unwrap().expires_at, None);
+}
+
+#[test]
+fn a_search_does_not_show_another_item_of_the_same_instant_under_the_score_of_the_former() {
+    let (store, storage, table) = interrupted();
+    table.text(&["a"], "k", "tea");
+    table.text(&["a"], "next", "tea house");
+    storage
+        .before_read
+        .borrow_mut()
+        .push(twin(&table, put("k", "coffee")));
+    let found = page(ask(&store, search(json!({ "query": "tea" }))).unwrap());
+    assert_eq!(keys(&found), ["next", "k"]);
+}
+
+/// Two tabs whose embedders have the same name and another length, on a database without vectors.
+fn lengths(storage: &MemoryStorage, clock: &Rc<ManualClock>, dims: usize, declared: bool) -> Result<Store> {
+    let embedder = Rc::new(Fake {
+        dims: declared.then_some(dims),
+        ..Rc::into_inner(Fake::new("custom:unnamed", move |text| {
+            let mut vector = vec![0.0; dims];
+            vector[text.len() % dims] = 1.0;
+            vector
+        }))
+        .unwrap()
+    });
+    open(storage, Some(embedder), clock, fields(&["text"]))
+}
+
+#[test]
+fn vectors_of_two_lengths_do_not_get_into_one_database() {
+    for declared in [true, false] {
+        let (storage, clock) = (MemoryStorage::new(), ManualClock::new());
+        let one = lengths(&storage, &clock, 3, declared).unwrap();
+        let two = lengths(&storage, &clock, 5, declared).unwrap();
+        ask(&one, put("one", "a")).unwrap();
+        let error = ask(&two, put("two", "bb")).unwrap_err();
+        assert_eq!(error.code(), "model_mismatch", "{error}");
+        let details = &error.context().details;
+        assert_eq!((&details["storedDims"], &details["dims"]), (&json!(3), &json!(5)));
+        let error = ask(&two, search(json!({ "query": "bb" }))).unwrap_err();
+        assert_eq!(error.code(), "model_mismatch");
+        assert_eq!(
+            keys(&page(ask(&one, search(json!({ "query": "a" }))).unwrap())),
+            ["one"]
+        );
+        let again = lengths(&storage, &clock, 3, true).unwrap();
+        assert_eq!(
+            keys(&page(ask(&again, search(json!({ "query": "a" }))).unwrap())),
+            ["one"]
+        );
+        assert_eq!(
+            lengths(&storage, &clock, 5, true).err().unwrap().code(),
+            "model_mismatch"
+        );
+    }
+}
+
+#[test]
+fn a_query_of_another_length_than_the_index_is_a_mismatch_and_not_an_empty_page() {
+    let (storage, clock) = (MemoryStorage::new(), ManualClock::new());
+    let one = lengths(&storage, &clock, 3, true).unwrap();
+    let two = lengths(&storage, &clock, 5, true).unwrap();
+    ask(&one, put("one", "a")).unwrap();
+    let error = ask(&two, search(json!({ "query": "a" }))).unwrap_err();
+    assert_eq!(error.code(), "model_mismatch");
 }
 
 #[test]

@@ -59,7 +59,11 @@ pub async fn a_wrong_epoch_writes_nothing(backend: &impl Backend) {
     commit_puts(&storage, [put(&old, "text", 1)]).await;
     let before = storage.load().await.unwrap();
     let epoch = before.index.epoch;
-    for wrong in [epoch + 1, epoch.wrapping_sub(1)] {
+    let wrong = |database: u64, number: u64| Epoch {
+        database: epoch.database.wrapping_add(database),
+        number: epoch.number.wrapping_add(number),
+    };
+    for wrong in [wrong(0, 1), wrong(0, u64::MAX), wrong(1, 0)] {
         let writes = vec![
             Write::Put(put(&new, "text", 2)),
             Write::Delete(old.clone()),
@@ -126,6 +130,7 @@ pub async fn a_thousand_writes_are_one_commit(backend: &impl Backend) {
 pub async fn racing_commits_all_arrive_whole(backend: &impl Backend) {
     let connections = [backend.open().await.unwrap(), backend.open().await.unwrap()];
     let shared = id(&["a"], "shared");
+    let epoch = connections[0].load().await.unwrap().index.epoch;
     let commits = (0..40_usize).map(|n| {
         let own = id(&["a"], &format!("own{n}"));
         let text = format!("text {n}");
@@ -133,7 +138,7 @@ pub async fn racing_commits_all_arrive_whole(backend: &impl Backend) {
             Write::Put(put(&shared, &text, 1000)),
             Write::Put(put(&own, &text, 1000)),
         ];
-        connections[n % 2].commit(0, puts)
+        connections[n % 2].commit(epoch, puts)
     });
     let mut sequences: Vec<Sequence> = join_all(commits)
         .await

@@ -79,7 +79,10 @@ pub async fn closing_twice_is_no_error_and_later_calls_are_closed(backend: &impl
         storage.load().await.map(drop),
         storage.changes(0).await.map(drop),
         storage.read(std::slice::from_ref(&id)).await.map(drop),
-        storage.commit(0, vec![Write::Delete(id.clone())]).await.map(drop),
+        storage
+            .commit(Epoch::default(), vec![Write::Delete(id.clone())])
+            .await
+            .map(drop),
         storage.replace_index(None, Vec::new()).await.map(drop),
     ];
     for result in refused {

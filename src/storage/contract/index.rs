@@ -1,5 +1,6 @@
 //! Replacing the index: another model, another set of fields.
 
+use super::super::IndexState;
 use super::*;
 
 async fn replace(storage: &Rc<dyn Storage>, fingerprint: &str, items: Vec<Reindexed>) -> Replaced {
@@ -153,11 +154,15 @@ pub async fn the_first_index_is_of_an_empty_database(backend: &impl Backend) {
         fresh,
         Snapshot {
             sequence: 0,
-            index: Default::default(),
+            index: IndexState {
+                epoch: fresh.index.epoch,
+                ..Default::default()
+            },
             entries: Vec::new()
         }
     );
     let mut epoch = fresh.index.epoch;
+    assert_ne!(epoch.database, 0);
     for fingerprint in [Some("model a"), Some("model b"), None] {
         let fingerprint = fingerprint.map(str::to_owned);
         let replaced = storage
@@ -168,8 +173,47 @@ pub async fn the_first_index_is_of_an_empty_database(backend: &impl Backend) {
             panic!("nothing is stale")
         };
         assert_eq!(state.fingerprint, fingerprint);
+        assert_eq!(state.epoch.database, epoch.database);
         assert!(state.epoch > epoch);
         epoch = state.epoch;
         assert_eq!(backend.open().await.unwrap().load().await.unwrap().index, state);
+    }
+}
+
+/// The first vector settles the length, for a commit as for a replacement; only another replacement settles it anew.
+pub async fn vectors_of_another_length_are_refused(backend: &impl Backend) {
+    let (storage, other) = (backend.open().await.unwrap(), backend.open().await.unwrap());
+    let long = |key: &str| Put {
+        vectors: vec![long_vector()],
+        ..put(&id(&["a"], key), "long", 1)
+    };
+    commit_puts(&storage, [put(&id(&["a"], "k"), "text", 1)]).await;
+    commit(&storage, vec![Write::Delete(id(&["a"], "k"))]).await;
+    let before = storage.load().await.unwrap();
+    assert_eq!(before.index.dims, Some(3));
+    for connection in [&storage, &other] {
+        let writes = vec![
+            Write::Put(put(&id(&["a"], "fits"), "text", 1)),
+            Write::Put(long("l")),
+        ];
+        let refused = connection.commit(before.index.epoch, writes).await.unwrap_err();
+        assert_eq!(refused.code(), "model_mismatch");
+        let details = &refused.context().details;
+        assert_eq!((&details["storedDims"], &details["dims"]), (&3.into(), &4.into()));
+        assert_eq!(connection.load().await.unwrap(), before);
+    }
+    replace(&storage, "model b", Vec::new()).await;
+    assert_eq!(storage.load().await.unwrap().index.dims, None);
+    commit_puts(&storage, [long("l")]).await;
+    let entries = storage.load().await.unwrap().entries;
+    let items = entries.iter().map(|entry| reindexed(entry, "short")).collect();
+    replace(&storage, "model c", items).await;
+    assert_eq!(other.load().await.unwrap().index.dims, Some(3));
+}
+
+fn long_vector() -> TextVector {
+    TextVector {
+        vector: Rc::from([0.5; 4]),
+        ..vector("long")
     }
 }

@@ -14,6 +14,7 @@
 //! | `commits`   | order, all or nothing, racing commits                                      |
 //! | `changes`   | sequence numbers, what changed since, several connections                  |
 //! | `names`     | namespaces and keys that look alike, odd texts, order                      |
+//! | `sift`      | looking through documents                                                  |
 //! | `index`     | replacing the index                                                        |
 //! | `durability`| reopening and closing                                                      |
 //! | `random`    | long random histories, compared with a naive model after every step        |
@@ -25,7 +26,8 @@ use std::rc::Rc;
 use async_trait::async_trait;
 
 use super::{
-    Change, Changes, Entry, Put, Record, Reindexed, Replaced, Sequence, Snapshot, Storage, TextVector, Write,
+    Change, Changes, Entry, Epoch, Put, Record, Reindexed, Replaced, Revision, Sequence, Snapshot, Storage,
+    TextVector, Write,
 };
 use crate::Result;
 use crate::model::{IndexFields, ItemId, Key, Millis, Namespace};
@@ -37,6 +39,7 @@ pub mod index;
 mod naive;
 pub mod names;
 pub mod random;
+pub mod sift;
 pub mod writes;
 
 /// One empty database, to be opened as often as a case likes.
@@ -69,6 +72,7 @@ macro_rules! storage_contract {
                 writes::a_refresh_moves_the_expiry_and_nothing_else
                 writes::a_refresh_of_another_version_or_of_nothing_does_nothing
                 writes::a_sweep_removes_only_what_has_expired
+                writes::every_put_is_another_revision_whatever_the_clock_says
                 commits::writes_of_one_commit_apply_in_order
                 commits::a_wrong_epoch_writes_nothing
                 commits::a_commit_that_changes_nothing_keeps_the_sequence
@@ -84,11 +88,15 @@ macro_rules! storage_contract {
                 names::a_snapshot_is_ordered_by_namespace_and_key
                 names::odd_documents_survive
                 names::documents_are_read_in_the_order_asked
+                sift::what_lies_at_or_below_a_prefix_is_looked_through_in_order
+                sift::a_long_list_is_gone_on_with
+                sift::a_failure_to_judge_a_document_is_the_answer
                 index::replacing_the_index_swaps_all_vectors
                 index::replacing_the_index_turns_away_older_readers_and_writers
                 index::a_stale_replacement_writes_nothing_and_names_the_items
                 index::an_expired_item_must_be_listed_and_a_vanished_one_may_be
                 index::the_first_index_is_of_an_empty_database
+                index::vectors_of_another_length_are_refused
                 durability::reopening_gives_the_same_data
                 durability::erased_data_stays_erased
                 durability::closing_twice_is_no_error_and_later_calls_are_closed
@@ -222,7 +230,7 @@ fn changed_id(change: &Change) -> &ItemId {
 fn reindexed(entry: &Entry, text: &str) -> Reindexed {
     Reindexed {
         id: entry.id.clone(),
-        updated_at: entry.updated_at,
+        revision: entry.revision,
         vectors: vec![vector(text)],
     }
 }
@@ -238,6 +246,7 @@ mod tests {
             ("commits", include_str!("commits.rs")),
             ("changes", include_str!("changes.rs")),
             ("names", include_str!("names.rs")),
+            ("sift", include_str!("sift.rs")),
             ("index", include_str!("index.rs")),
             ("durability", include_str!("durability.rs")),
             ("random", include_str!("random.rs")),

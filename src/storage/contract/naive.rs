@@ -45,14 +45,14 @@ impl Naive {
             }
             Write::Refresh {
                 id,
-                updated_at,
+                revision,
                 now,
                 expires_at,
             } => {
                 let mut changed = false;
                 for entry in self.records.iter_mut().map(|record| &mut record.entry) {
                     let alive = entry.expires_at.is_none_or(|expiry| *now < expiry);
-                    let meant = &entry.id == id && entry.updated_at == *updated_at && alive;
+                    let meant = &entry.id == id && entry.revision == *revision && alive;
                     if meant && entry.expires_at != Some(*expires_at) {
                         entry.expires_at = Some(*expires_at);
                         changed = true;
@@ -78,6 +78,7 @@ impl Naive {
             id: put.id.clone(),
             created_at,
             updated_at,
+            revision: self.history.len() as Sequence,
             ttl: put.ttl,
             expires_at: put.expires_at,
             index: put.index.clone(),

@@ -53,7 +53,7 @@ impl<'a, B: Backend> History<'a, B> {
         let count = self.random.below(6);
         let writes: Vec<Write> = (0..count).map(|_| self.write()).collect();
         self.naive.commit(&writes);
-        let (sequence, changes) = since(self.connections[connection].commit(0, writes).await.unwrap());
+        let (sequence, changes) = since(commit(&self.connections[connection], writes).await);
         assert_eq!(sequence, self.naive.sequence());
         for change in &changes {
             let latest = self
@@ -75,11 +75,11 @@ impl<'a, B: Backend> History<'a, B> {
             4 => Write::Delete(id),
             5 => Write::Sweep { id, now },
             _ => {
-                let current = self.naive.find(&id).map_or(0, |record| record.entry.updated_at);
-                let updated_at = current - self.random.below(2) as Millis;
+                let current = self.naive.find(&id).map_or(1, |record| record.entry.revision);
+                let revision = current - self.random.below(2) as Revision;
                 Write::Refresh {
                     id,
-                    updated_at,
+                    revision,
                     now,
                     expires_at: now + self.random.below(100) as Millis,
                 }

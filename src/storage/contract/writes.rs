@@ -26,6 +26,7 @@ pub async fn an_item_comes_back_as_it_was_put(backend: &impl Backend) {
             id: put.id.clone(),
             created_at: put.now,
             updated_at: put.now,
+            revision: 1,
             ttl: put.ttl,
             expires_at: put.expires_at,
             index: put.index,
@@ -71,6 +72,7 @@ pub async fn a_put_replaces_document_options_and_vectors_whole(backend: &impl Ba
         id: id.clone(),
         created_at: 1000,
         updated_at: 2000,
+        revision: 2,
         ttl: None,
         expires_at: None,
         index: IndexFields::Default,
@@ -125,10 +127,10 @@ pub async fn an_expired_predecessor_counts_as_absent(backend: &impl Backend) {
     }
 }
 
-fn refresh(id: &ItemId, updated_at: Millis, now: Millis, expires_at: Millis) -> Write {
+fn refresh(id: &ItemId, revision: Revision, now: Millis, expires_at: Millis) -> Write {
     Write::Refresh {
         id: id.clone(),
-        updated_at,
+        revision,
         now,
         expires_at,
     }
@@ -140,7 +142,7 @@ pub async fn a_refresh_moves_the_expiry_and_nothing_else(backend: &impl Backend)
     let id = id(&["a"], "k");
     commit_puts(&storage, [expiring(&id, "text", 1000, 5000)]).await;
     let before = record(&storage, &id).await.unwrap();
-    let (_, changes) = since(commit(&storage, vec![refresh(&id, 1000, 4999, 9000)]).await);
+    let (_, changes) = since(commit(&storage, vec![refresh(&id, 1, 4999, 9000)]).await);
     let after = Entry {
         expires_at: Some(9000),
         ..before.entry.clone()
@@ -157,10 +159,10 @@ pub async fn a_refresh_of_another_version_or_of_nothing_does_nothing(backend: &i
     commit_puts(&storage, [expiring(&item, "text", 1000, 5000)]).await;
     let before = storage.load().await.unwrap();
     for write in [
-        refresh(&item, 1000, 5000, 9000),
-        refresh(&item, 1000, 7000, 9000),
-        refresh(&item, 999, 2000, 9000),
-        refresh(&missing, 1000, 2000, 9000),
+        refresh(&item, 1, 5000, 9000),
+        refresh(&item, 1, 7000, 9000),
+        refresh(&item, 0, 2000, 9000),
+        refresh(&missing, 1, 2000, 9000),
     ] {
         commit(&storage, vec![write]).await;
         assert_eq!(storage.load().await.unwrap(), before);
@@ -189,4 +191,42 @@ pub async fn a_sweep_removes_only_what_has_expired(backend: &impl Backend) {
     assert_eq!(entry(&storage, &expired).await, None);
     assert!(entry(&storage, &later).await.is_some());
     assert!(entry(&storage, &never).await.is_some());
+}
+
+/// Within a millisecond, under a clock that was set back, and across a delete.
+pub async fn every_put_is_another_revision_whatever_the_clock_says(backend: &impl Backend) {
+    let storage = backend.open().await.unwrap();
+    let id = id(&["a"], "k");
+    let mut revisions = Vec::new();
+    for (now, delete) in [
+        (1000, false),
+        (1000, false),
+        (500, false),
+        (500, true),
+        (1000, true),
+    ] {
+        if delete {
+            commit(&storage, vec![Write::Delete(id.clone())]).await;
+        }
+        commit_puts(&storage, [expiring(&id, "text", now, 5000)]).await;
+        let before = storage.load().await.unwrap();
+        for former in &revisions {
+            commit(&storage, vec![refresh(&id, *former, 2000, 9000)]).await;
+        }
+        assert_eq!(storage.load().await.unwrap(), before);
+        revisions.push(entry(&storage, &id).await.unwrap().revision);
+    }
+    assert!(revisions.is_sorted_by(|a, b| a < b), "{revisions:?}");
+
+    let last = *revisions.last().unwrap();
+    commit(&storage, vec![refresh(&id, last, 2000, 9000)]).await;
+    let refreshed = entry(&storage, &id).await.unwrap();
+    assert_eq!((refreshed.revision, refreshed.expires_at), (last, Some(9000)));
+    replace(&storage, vec![reindexed(&refreshed, "new")]).await;
+    assert_eq!(entry(&storage, &id).await.unwrap().revision, last);
+}
+
+async fn replace(storage: &Rc<dyn Storage>, items: Vec<Reindexed>) {
+    let replaced = storage.replace_index(Some("model".to_owned()), items).await;
+    assert!(matches!(replaced.unwrap(), Replaced::Done(_)));
 }

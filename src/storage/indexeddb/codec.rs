@@ -12,7 +12,9 @@ use crate::storage::{Entry, TextVector};
 use crate::{Error, Result};
 
 /// The first byte of an entry.
-const LAYOUT: u8 = 1;
+const LAYOUT: u8 = 2;
+/// Schema 100 wrote entries without revision. They are read as they are: what is put from now on has a higher one.
+const LAYOUT_WITHOUT_REVISION: u8 = 1;
 
 const HAS_TTL: u8 = 1;
 const HAS_EXPIRY: u8 = 2;
@@ -42,6 +44,7 @@ pub(super) fn encode(stored: &Stored) -> Vec<u8> {
     out.extend(document.to_le_bytes());
     out.extend(entry.created_at.to_le_bytes());
     out.extend(entry.updated_at.to_le_bytes());
+    out.extend(entry.revision.to_le_bytes());
     out.extend(entry.ttl.iter().flat_map(|ttl| ttl.to_le_bytes()));
     out.extend(entry.expires_at.iter().flat_map(|instant| instant.to_le_bytes()));
     put_strings(&mut out, &entry.id.namespace.0);
@@ -106,19 +109,23 @@ fn read(bytes: &[u8]) -> Option<Stored> {
     let mut reader = Reader(bytes);
     let layout = reader.take(1)?[0];
     let sum = reader.u32()?;
-    if layout != LAYOUT || sum != checksum(reader.0) {
+    if !matches!(layout, LAYOUT | LAYOUT_WITHOUT_REVISION) || sum != checksum(reader.0) {
         return None;
     }
     let flags = reader.take(1)?[0];
     let document = reader.u32()?;
-    let entry = read_entry(&mut reader, flags)?;
+    let entry = read_entry(&mut reader, layout, flags)?;
     (reader.0.is_empty() && flags & !ALL_FLAGS == 0).then_some(Stored { entry, document })
 }
 
-fn read_entry(reader: &mut Reader, flags: u8) -> Option<Entry> {
+fn read_entry(reader: &mut Reader, layout: u8, flags: u8) -> Option<Entry> {
     let has = |flag: u8| flags & flag != 0;
     let created_at = reader.i64()?;
     let updated_at = reader.i64()?;
+    let revision = match layout {
+        LAYOUT_WITHOUT_REVISION => 0,
+        _ => u64::from_le_bytes(reader.array()?),
+    };
     let ttl = if has(HAS_TTL) {
         Some(f64::from_le_bytes(reader.array()?))
     } else {
@@ -143,6 +150,7 @@ fn read_entry(reader: &mut Reader, flags: u8) -> Option<Entry> {
         id,
         created_at,
         updated_at,
+        revision,
         ttl,
         expires_at,
         index,
@@ -226,6 +234,7 @@ mod tests {
         let times = (
             any::<i64>(),
             any::<i64>(),
+            any::<u64>(),
             option::of(-1e9..1e9f64),
             option::of(any::<i64>()),
         );
@@ -243,7 +252,7 @@ mod tests {
         (id, times, index, any::<bool>(), vec(vector, 0..4), any::<u32>()).prop_map(
             |(
                 (labels, key),
-                (created_at, updated_at, ttl, expires_at),
+                (created_at, updated_at, revision, ttl, expires_at),
                 index,
                 pending,
                 vectors,
@@ -257,6 +266,7 @@ mod tests {
                     id,
                     created_at,
                     updated_at,
+                    revision,
                     ttl,
                     expires_at,
                     index,
@@ -278,6 +288,7 @@ mod tests {
             },
             created_at: 1,
             updated_at: 2,
+            revision: 5,
             ttl: None,
             expires_at: Some(3),
             index: IndexFields::Default,
@@ -290,9 +301,10 @@ mod tests {
         };
         #[rustfmt::skip]
         let mut expected = vec![
-            1, 0, 0, 0, 0, // layout, checksum
+            2, 0, 0, 0, 0, // layout, checksum
             6, 0xef, 0xbe, 0xad, 0xde, // flags, document's checksum
             1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, // created, updated
+            5, 0, 0, 0, 0, 0, 0, 0, // revision
             3, 0, 0, 0, 0, 0, 0, 0, // expires
             1, 0, 0, 0, 1, 0, 0, 0, b'a', 1, 0, 0, 0, b'k', // namespace, key
             1, 0, 0, 0, // one vector
@@ -300,16 +312,23 @@ mod tests {
             0, 0, 0x80, 0x3f, 0, 0, 0, 0xc0, // 1.0, -2.0
         ];
         expected[1..5].copy_from_slice(&ZLIB_CRC32.to_le_bytes());
-        assert_eq!(
-            encode(&Stored {
-                entry,
-                document: 0xdead_beef
-            }),
-            expected
-        );
+        let stored = Stored {
+            entry,
+            document: 0xdead_beef,
+        };
+        assert_eq!(encode(&stored), expected);
+
+        // What schema 100 wrote: no revision.
+        expected.drain(26..34);
+        expected[0] = 1;
+        expected[1..5].copy_from_slice(&ZLIB_CRC32_SCHEMA_100.to_le_bytes());
+        let mut former = stored;
+        former.entry.revision = 0;
+        assert_eq!(decode(&expected), Ok(former));
     }
 
-    const ZLIB_CRC32: u32 = 0xedeb_d7fc;
+    const ZLIB_CRC32: u32 = 0x0f9a_d443;
+    const ZLIB_CRC32_SCHEMA_100: u32 = 0xedeb_d7fc;
 
     proptest! {
         #[test]

@@ -137,7 +137,7 @@ impl ModelCache {
     pub async fn list(&self) -> Result<Vec<CachedModel>> {
         self.run(Mode::Read, async |stores| {
             let requests = [
-                stores.models.get_all_keys(None)?,
+                stores.models.get_all_keys(None, None)?,
                 stores.models.get_all(None, None)?,
             ];
             let [keys, values] = <[JsValue; 2]>::try_from(results(&requests).await?).unwrap_or_default();

@@ -73,7 +73,10 @@ struct Upgrade {
 }
 
 impl Upgrade {
-    fn run(self, database: IdbDatabase, from: Version, to: Option<Version>) -> Result<()> {
+    fn run(self, request: &IdbOpenDbRequest, from: Version, to: Option<Version>) -> Result<()> {
+        let (Some(database), Some(transaction)) = (database_of(request), request.transaction()) else {
+            return Err(Error::internal("an upgrade without a transaction"));
+        };
         if from == 0 && self.absent == Absent::Refuse {
             let message = "the database was deleted, here or by the browser; open the store again";
             return Err(Error::closed(message));
@@ -84,7 +87,7 @@ impl Upgrade {
                 "another tab deleted the database; try again",
             ));
         }
-        self.schema.upgrade(&database.into(), from)
+        self.schema.upgrade(&database.into(), &transaction, from)
     }
 }
 
@@ -229,9 +232,9 @@ fn on_upgrade_needed(request: &IdbOpenDbRequest, teller: &Rc<Teller>, upgrade: O
     Closure::new(move |event: IdbVersionChangeEvent| {
         teller.timer.take();
         let to = event.new_version().map(|version| version as Version);
-        let outcome = match (upgrade, database_of(&request)) {
-            (Some(upgrade), Some(database)) => upgrade.run(database, event.old_version() as Version, to),
-            _ => Err(Error::internal("a deletion asked for an upgrade")),
+        let outcome = match upgrade {
+            Some(upgrade) => upgrade.run(&request, event.old_version() as Version, to),
+            None => Err(Error::internal("a deletion asked for an upgrade")),
         };
         if let Err(error) = outcome {
             *teller.failure.borrow_mut() = Some(error);

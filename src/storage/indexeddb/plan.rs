@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::codec::{Stored, checksum};
 use crate::model::ItemId;
-use crate::storage::{Change, Put, Write};
+use crate::storage::{Change, Put, Revision, Write};
 
 /// The item that a write is about.
 fn target(write: &Write) -> &ItemId {
@@ -47,8 +47,14 @@ struct State {
     document: Option<Rc<str>>,
 }
 
-/// Applies `writes`, in order, to the present entries of their [`targets`], and gives the items that changed.
-pub(super) fn apply(targets: &[ItemId], present: Vec<Option<Stored>>, writes: &[Write]) -> Vec<Outcome> {
+/// Applies `writes`, in order, to the present entries of their [`targets`], as the commit of that number, and gives the
+/// items that changed.
+pub(super) fn apply(
+    targets: &[ItemId],
+    present: Vec<Option<Stored>>,
+    writes: &[Write],
+    revision: Revision,
+) -> Vec<Outcome> {
     let start = |entry| State {
         changed: false,
         entry,
@@ -57,7 +63,7 @@ pub(super) fn apply(targets: &[ItemId], present: Vec<Option<Stored>>, writes: &[
     let mut states: BTreeMap<&ItemId, State> = targets.iter().zip(present.into_iter().map(start)).collect();
     for write in writes {
         if let Some(state) = states.get_mut(target(write)) {
-            state.changed |= state.apply(write);
+            state.changed |= state.apply(write, revision);
         }
     }
     let changed = states.into_iter().filter(|(_, state)| state.changed);
@@ -72,9 +78,9 @@ pub(super) fn apply(targets: &[ItemId], present: Vec<Option<Stored>>, writes: &[
 
 impl State {
     /// Applies one write and tells whether it changed anything.
-    fn apply(&mut self, write: &Write) -> bool {
+    fn apply(&mut self, write: &Write, revision: Revision) -> bool {
         match write {
-            Write::Put(put) => self.put(put),
+            Write::Put(put) => self.put(put, revision),
             Write::Delete(_) => self.remove(),
             Write::Sweep { now, .. } => {
                 let expired = self
@@ -84,7 +90,7 @@ impl State {
                 expired && self.remove()
             }
             Write::Refresh {
-                updated_at,
+                revision,
                 now,
                 expires_at,
                 ..
@@ -92,14 +98,15 @@ impl State {
                 let Some(Stored { entry, .. }) = &mut self.entry else {
                     return false;
                 };
-                let refreshable = entry.alive_at(*now) && entry.updated_at == *updated_at;
+                let refreshable = entry.alive_at(*now) && entry.revision == *revision;
                 refreshable && entry.expires_at.replace(*expires_at) != Some(*expires_at)
             }
         }
     }
 
-    fn put(&mut self, put: &Put) -> bool {
-        let record = put.clone().onto(self.entry.as_ref().map(|stored| &stored.entry));
+    fn put(&mut self, put: &Put, revision: Revision) -> bool {
+        let predecessor = self.entry.as_ref().map(|stored| &stored.entry);
+        let record = put.clone().onto(predecessor, revision);
         self.entry = Some(Stored {
             entry: record.entry,
             document: checksum(record.value.as_bytes()),

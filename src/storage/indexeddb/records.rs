@@ -8,25 +8,38 @@ use wasm_bindgen::{JsCast, JsValue};
 
 use super::codec::{self, Stored};
 use super::plan::Outcome;
-use super::transaction::{Store, above, result, results};
+use super::transaction::{Store, above, from_to_below, result, results};
+use super::version::DATABASE;
 use crate::model::{ItemId, Key, Namespace};
-use crate::storage::{Change, Changes, IndexState, Sequence};
+use crate::storage::{Change, Changes, Epoch, IndexState, Sequence, Sifted, Wanted};
 use crate::{Error, Result};
 
 /// Entries read at once: some ten milliseconds of the page's thread, and a bounded message between processes.
 const BATCH: u32 = 1000;
-/// The key of the one record of `meta`.
+/// The key of the state in `meta`.
 const STATE: &str = "state";
+/// Documents looked through at once. They are not parsed by the page's thread but by the store's, in a worker.
+const SIFTED: u32 = 1000;
 
 /// `[[label, …], key]`: IndexedDB orders it as [`ItemId`] does.
 pub(super) fn item_key(id: &ItemId) -> JsValue {
-    let labels: Array = id
-        .namespace
-        .0
-        .iter()
-        .map(|label| JsValue::from_str(label))
-        .collect();
-    Array::of2(&labels, &JsValue::from_str(&id.key.0)).into()
+    Array::of2(&labels(&id.namespace), &JsValue::from_str(&id.key.0)).into()
+}
+
+fn labels(namespace: &Namespace) -> Array {
+    namespace.0.iter().map(|label| JsValue::from_str(label)).collect()
+}
+
+/// The keys of what lies at or below a namespace, and after an item: an array is above every text that may stand in
+/// its place.
+pub(super) fn below(namespace: &Namespace, after: Option<&ItemId>) -> Result<idb::KeyRange> {
+    let end = labels(namespace);
+    end.push(&Array::new());
+    let lower = match after {
+        Some(id) => item_key(id),
+        None => Array::of1(&labels(namespace)).into(),
+    };
+    from_to_below(&lower, after.is_some(), &Array::of1(&end))
 }
 
 /// The item of a key.
@@ -147,52 +160,109 @@ pub(super) fn document_text(document: &JsValue, stored: &Stored) -> Result<Rc<st
     text.map(Rc::from).ok_or_else(|| damaged("a stored document"))
 }
 
-/// The record of `meta`.
+/// The records of `meta`: the state as JSON text, and the database's number.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct State {
     pub(super) sequence: Sequence,
     epoch: u64,
     fingerprint: Option<String>,
+    /// Schema 100 did not write it, so there it is `None` until the first vector is written or looked for.
+    #[serde(default)]
+    dims: Option<usize>,
+    #[serde(skip)]
+    database: u64,
 }
 
 impl State {
     pub(super) fn index(&self) -> IndexState {
         IndexState {
-            epoch: self.epoch,
+            epoch: self.epoch(),
             fingerprint: self.fingerprint.clone(),
+            dims: self.dims,
+        }
+    }
+
+    fn epoch(&self) -> Epoch {
+        Epoch {
+            database: self.database,
+            number: self.epoch,
         }
     }
 
     pub(super) fn since(&self, changes: Vec<Change>) -> Changes {
         Changes::Since {
             sequence: self.sequence,
-            epoch: self.epoch,
+            epoch: self.epoch(),
             changes,
         }
     }
 
-    pub(super) fn expect_epoch(&self, epoch: u64) -> Result<()> {
-        if self.epoch == epoch {
+    pub(super) fn expect_epoch(&self, epoch: Epoch) -> Result<()> {
+        if self.epoch() == epoch {
             return Ok(());
         }
         Err(Error::model_mismatch("the index was replaced by another tab").with("epoch", self.epoch))
     }
 
-    pub(super) fn replace_index(&mut self, fingerprint: Option<String>) {
+    /// Takes the length of vectors that an index with this state has settled on.
+    pub(super) fn settle(&mut self, index: IndexState) {
+        self.dims = index.dims;
+    }
+
+    pub(super) fn replace_index(&mut self, fingerprint: Option<String>, dims: Option<usize>) {
         self.sequence += 1;
         self.epoch += 1;
         self.fingerprint = fingerprint;
+        self.dims = dims;
     }
 }
 
-/// Reads the state; a new database has none yet.
+/// Reads the state; a new database has a number alone.
 pub(super) async fn read_state(meta: &Store) -> Result<State> {
-    let value = result(meta.get(&STATE.into())?).await?;
-    if value.is_undefined() {
-        return Ok(State::default());
+    let requests = [meta.get(&STATE.into())?, meta.get(&DATABASE.into())?];
+    let found = results(&requests).await?;
+    let [value, number] = found.as_slice() else {
+        return Err(Error::internal("two requests have two results"));
+    };
+    let damaged = || damaged("the store's state");
+    let mut state = match (value.is_undefined(), value.as_string()) {
+        (true, _) => State::default(),
+        (_, Some(text)) => serde_json::from_str(&text).map_err(|error| damaged().caused_by(error))?,
+        (_, None) => return Err(damaged()),
+    };
+    state.database = number.as_f64().ok_or_else(damaged)? as u64;
+    Ok(state)
+}
+
+/// Looks through documents from some place on; see [`Storage::sift`](crate::storage::Storage::sift). Only what is
+/// wanted has its key translated.
+pub(super) async fn sift(
+    documents: &Store,
+    range: impl Fn() -> Result<idb::KeyRange>,
+    wanted: &Wanted<'_>,
+) -> Result<Sifted> {
+    let requests = [
+        documents.get_all_keys(Some(range()?), Some(SIFTED))?,
+        documents.get_all(Some(range()?), Some(SIFTED))?,
+    ];
+    let answers = results(&requests).await?;
+    let lists: Vec<&Array> = answers.iter().filter_map(JsCast::dyn_ref).collect();
+    let [keys, texts] = lists.as_slice() else {
+        return Err(Error::internal("two requests have two results"));
+    };
+    let id = |at: u32| item_id(&keys.get(at)).ok_or_else(|| damaged("a stored key"));
+    let mut found = Vec::new();
+    for (at, text) in (0..).zip(texts.iter()) {
+        let text = text.as_string().ok_or_else(|| damaged("a stored document"))?;
+        if wanted(&text)? {
+            found.push(id(at)?);
+        }
     }
-    let text = value.as_string().ok_or_else(|| damaged("the store's state"))?;
-    serde_json::from_str(&text).map_err(|error| damaged("the store's state").caused_by(error))
+    let last = match keys.length() {
+        SIFTED => Some(id(SIFTED - 1)?),
+        _ => None,
+    };
+    Ok(Sifted { found, last })
 }
 
 /// Writes the state.

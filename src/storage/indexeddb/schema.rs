@@ -2,13 +2,21 @@
 
 use idb::{Database, ObjectStoreParams};
 
-use super::dom_exception::from_idb;
-use super::version::{Schema, Verdict, Version};
+use web_sys::IdbTransaction;
+
+use super::dom_exception::{coded, from_idb};
+use super::transaction::Store;
+use super::version::{DATABASE, Schema, Verdict, Version};
 use crate::{Error, Result};
 
 impl Schema {
     /// Runs the steps after `from`, inside an upgrade.
-    pub(super) fn upgrade(&self, database: &Database, from: Version) -> Result<()> {
+    pub(super) fn upgrade(
+        &self,
+        database: &Database,
+        transaction: &IdbTransaction,
+        from: Version,
+    ) -> Result<()> {
         if self.judge(from) != Verdict::Upgrade {
             return Err(self.foreign(from));
         }
@@ -17,6 +25,10 @@ impl Schema {
                 database
                     .create_object_store(name, ObjectStoreParams::new())
                     .map_err(from_idb)?;
+            }
+            if let Some(name) = step.numbers {
+                let store = transaction.object_store(name).map_err(|thrown| coded(&thrown))?;
+                Store::from(store).put(&DATABASE.into(), &random_number().into())?;
             }
         }
         Ok(())
@@ -60,4 +72,9 @@ impl Schema {
         );
         Error::corrupted(message).with("found", found)
     }
+}
+
+/// Nobody guards anything by it, it only has to be another one each time: a whole number of 53 bits, never 0.
+fn random_number() -> f64 {
+    (js_sys::Math::random() * 2f64.powi(53)).max(1.0).floor()
 }

@@ -9,13 +9,17 @@ use super::codec::Stored;
 use super::connection::Connection;
 use super::plan::{self, Outcome};
 use super::records::{
-    document_text, each_batch, item_key, put_entry, put_outcome, read_entries, read_state, write_state,
+    below, document_text, each_batch, item_key, put_entry, put_outcome, read_entries, read_state, sift,
+    write_state,
 };
 use super::transaction::{Durability, Mode, Transaction, results};
 use super::version::{CHANGES, DOCUMENTS, ENTRIES, META, STORE};
 use super::{log, opening};
-use crate::model::ItemId;
-use crate::storage::{Change, Changes, Record, Reindexed, Replaced, Sequence, Snapshot, Storage, Write};
+use crate::model::{ItemId, Namespace};
+use crate::storage::{
+    Change, Changes, Epoch, IndexState, Record, Reindexed, Replaced, Sequence, Sifted, Snapshot, Storage,
+    Wanted, Write, vectors_of,
+};
 use crate::{Error, Result};
 
 /// A store's database in this browser.
@@ -66,14 +70,16 @@ impl Storage for IndexedDb {
         self.look(&[META, ENTRIES], async |transaction| {
             let state = read_state(&transaction.store(META)?).await?;
             let mut entries = Vec::new();
+            let mut index = state.index();
             each_batch(&transaction.store(ENTRIES)?, |stored| {
+                settle_unknown(&mut index, &stored);
                 entries.push(stored.entry);
                 Ok(())
             })
             .await?;
             Ok(Snapshot {
                 sequence: state.sequence,
-                index: state.index(),
+                index,
                 entries,
             })
         })
@@ -115,15 +121,32 @@ impl Storage for IndexedDb {
         .await
     }
 
-    async fn commit(&self, epoch: u64, writes: Vec<Write>) -> Result<Changes> {
+    async fn sift(&self, prefix: &Namespace, after: Option<&ItemId>, wanted: &Wanted<'_>) -> Result<Sifted> {
+        self.look(&[DOCUMENTS], async |transaction| {
+            sift(&transaction.store(DOCUMENTS)?, || below(prefix, after), wanted).await
+        })
+        .await
+    }
+
+    async fn commit(&self, epoch: Epoch, writes: Vec<Write>) -> Result<Changes> {
         let ids = plan::targets(&writes);
         self.write(&[META, ENTRIES, DOCUMENTS, CHANGES], async |transaction| {
             let meta = transaction.store(META)?;
             let entries = transaction.store(ENTRIES)?;
             let mut state = read_state(&meta).await?;
             state.expect_epoch(epoch)?;
+            let mut index = state.index();
+            if index.dims.is_none() && vectors_of(&writes).next().is_some() {
+                each_batch(&entries, |stored| {
+                    settle_unknown(&mut index, &stored);
+                    Ok(())
+                })
+                .await?;
+            }
+            index.settle_dims(vectors_of(&writes))?;
+            state.settle(index);
             let present = read_entries(&entries, &ids).await?;
-            let outcomes = plan::apply(&ids, present, &writes);
+            let outcomes = plan::apply(&ids, present, &writes, state.sequence + 1);
             if !outcomes.is_empty() {
                 state.sequence += 1;
                 let documents = transaction.store(DOCUMENTS)?;
@@ -140,6 +163,8 @@ impl Storage for IndexedDb {
     }
 
     async fn replace_index(&self, fingerprint: Option<String>, items: Vec<Reindexed>) -> Result<Replaced> {
+        let mut fresh = IndexState::default();
+        fresh.settle_dims(items.iter().flat_map(|item| &item.vectors))?;
         let items: HashMap<&ItemId, &Reindexed> = items.iter().map(|item| (&item.id, item)).collect();
         let stale = RefCell::new(Vec::new());
         let replaced = self.write(&[META, ENTRIES, CHANGES], async |transaction| {
@@ -158,7 +183,7 @@ impl Storage for IndexedDb {
             }
             let meta = transaction.store(META)?;
             let mut state = read_state(&meta).await?;
-            state.replace_index(fingerprint.clone());
+            state.replace_index(fingerprint.clone(), fresh.dims);
             log::write_reload(&transaction.store(CHANGES)?, state.sequence)?;
             write_state(&meta, &state)?;
             Ok(Replaced::Done(state.index()))
@@ -177,13 +202,20 @@ impl Storage for IndexedDb {
     }
 }
 
-/// The entry with its new vectors; its id when these were not made from the version that is stored.
+/// Schema 100 did not write down how long vectors are; their first one tells.
+fn settle_unknown(index: &mut IndexState, stored: &Stored) {
+    if index.dims.is_none() {
+        index.dims = stored.entry.vectors.first().map(|vector| vector.vector.len());
+    }
+}
+
+/// The entry with its new vectors; its id when these were not made from the put that is stored.
 fn reindexed(
     mut stored: Stored,
     items: &HashMap<&ItemId, &Reindexed>,
 ) -> std::result::Result<Stored, ItemId> {
     match items.get(&stored.entry.id) {
-        Some(item) if item.updated_at == stored.entry.updated_at => {
+        Some(item) if item.revision == stored.entry.revision => {
             stored.entry.vectors = item.vectors.clone();
             stored.entry.pending = false;
             Ok(stored)

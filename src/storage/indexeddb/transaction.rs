@@ -153,7 +153,7 @@ impl Transaction {
     /// One of the stores that the transaction was opened over.
     pub(super) fn store(&self, name: &str) -> Result<Store> {
         let store = self.inner.object_store(name).map_err(|thrown| coded(&thrown))?;
-        Ok(Store(store.into()))
+        Ok(store.into())
     }
 }
 
@@ -181,6 +181,12 @@ fn reason(transaction: &IdbTransaction) -> Error {
 /// which is where it shows.
 pub(super) struct Store(idb::ObjectStore);
 
+impl From<web_sys::IdbObjectStore> for Store {
+    fn from(store: web_sys::IdbObjectStore) -> Self {
+        Self(store.into())
+    }
+}
+
 impl Store {
     pub(super) fn get(&self, key: &JsValue) -> Result<IdbRequest> {
         self.0.get(key.clone()).map(Into::into).map_err(from_idb)
@@ -193,9 +199,13 @@ impl Store {
             .map_err(from_idb)
     }
 
-    pub(super) fn get_all_keys(&self, range: Option<idb::KeyRange>) -> Result<IdbRequest> {
+    pub(super) fn get_all_keys(
+        &self,
+        range: Option<idb::KeyRange>,
+        limit: Option<u32>,
+    ) -> Result<IdbRequest> {
         self.0
-            .get_all_keys(range.map(Into::into), None)
+            .get_all_keys(range.map(Into::into), limit)
             .map(Into::into)
             .map_err(from_idb)
     }
@@ -226,6 +236,11 @@ pub(super) fn up_to(upper: &JsValue) -> Result<idb::KeyRange> {
 /// All keys from `lower` to `upper`, both inclusive.
 pub(super) fn between(lower: &JsValue, upper: &JsValue) -> Result<idb::KeyRange> {
     idb::KeyRange::bound(lower, upper, Some(false), Some(false)).map_err(from_idb)
+}
+
+/// All keys from `lower` to below `upper`; `after` leaves out `lower` itself.
+pub(super) fn from_to_below(lower: &JsValue, after: bool, upper: &JsValue) -> Result<idb::KeyRange> {
+    idb::KeyRange::bound(lower, upper, Some(after), Some(true)).map_err(from_idb)
 }
 
 /// The results of requests of one transaction, given in the order in which they were made; some may be answered already.

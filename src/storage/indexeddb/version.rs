@@ -14,6 +14,8 @@ pub(super) type Version = u32;
 pub(super) struct Step {
     pub(super) to: Version,
     pub(super) adds: &'static [&'static str],
+    /// Gives the database the number that tells it from one made anew in its place: [`DATABASE`] in this store.
+    pub(super) numbers: Option<&'static str>,
 }
 
 /// A kind of database.
@@ -24,8 +26,10 @@ pub(super) struct Schema {
     pub(super) steps: &'static [Step],
 }
 
-/// Sequence number, index state.
+/// Sequence number, index state, the database's number.
 pub(super) const META: &str = "meta";
+/// The key in [`META`] of the database's number.
+pub(super) const DATABASE: &str = "database";
 /// Entries: times, index options, vectors.
 pub(super) const ENTRIES: &str = "entries";
 /// Documents, as JSON text.
@@ -36,10 +40,19 @@ pub(super) const CHANGES: &str = "changes";
 /// A store's database.
 pub(super) const STORE: Schema = Schema {
     what: "store",
-    steps: &[Step {
-        to: 100,
-        adds: &[META, ENTRIES, DOCUMENTS, CHANGES],
-    }],
+    steps: &[
+        Step {
+            to: 100,
+            adds: &[META, ENTRIES, DOCUMENTS, CHANGES],
+            numbers: None,
+        },
+        // Entries have revisions, which code of generation 1 cannot read.
+        Step {
+            to: 200,
+            adds: &[],
+            numbers: Some(META),
+        },
+    ],
 };
 
 /// What is known of each model, complete or partial.
@@ -53,6 +66,7 @@ pub(super) const MODEL_CACHE: Schema = Schema {
     steps: &[Step {
         to: 100,
         adds: &[MODELS, CHUNKS],
+        numbers: None,
     }],
 };
 
