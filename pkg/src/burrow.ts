@@ -171,7 +171,10 @@ export class Burrow {
     return { ...stats, storage, worker: this.home.worker };
   }
 
-  /** Waits for writes under way, then lets go of everything; later calls reject with `closed`. */
+  /**
+   * Waits for the writes that the database is at work on, then lets go of everything. Calls that still wait for the
+   * embedder, and later ones, reject with `closed`; nothing of them was stored.
+   */
   close(): Promise<void> {
     this.closing ??= this.service.close().finally(() => this.home.leave());
     return this.closing;

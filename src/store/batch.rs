@@ -9,7 +9,7 @@ use super::overlay::Overlay;
 use super::pending::Ticket;
 use super::ttl::expiry;
 use crate::model::{Document, GetOp, IndexFields, Item, Op, OpResult, PutOp};
-use crate::storage::{Put, Record, TextVector, Write};
+use crate::storage::{Put, Record, TextVector};
 use crate::{Error, Result};
 
 /// How often a call prepares again because the index was replaced under it.
@@ -116,25 +116,6 @@ impl Store {
             self.refresh(writes, &overlay, &mut results).await?;
         }
         Ok(results)
-    }
-
-    /// Moves the expiry of what a call has read that writes nothing else. The call has its answer, so a full disk or a
-    /// closing store does not take it away: the items then show the expiry that they really have.
-    async fn refresh(&self, writes: Vec<Write>, overlay: &Overlay, results: &mut [OpResult]) -> Result<()> {
-        let refreshed = match self.gate.enter() {
-            Ok(_writing) => self.commit(writes).await,
-            Err(closed) => Err(closed),
-        };
-        match refreshed {
-            Ok(_) => {}
-            // The whole call is repeated against the index as it is now.
-            Err(mismatch @ Error::ModelMismatch(_)) => return Err(mismatch),
-            Err(_) => {
-                self.failed_refreshes.set(self.failed_refreshes.get() + 1);
-                overlay.take_back_refreshes(results);
-            }
-        }
-        Ok(())
     }
 
     /// Fails when the index is no longer the one that the vectors were made for.

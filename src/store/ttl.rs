@@ -12,9 +12,10 @@
 
 use super::Store;
 use super::options::TtlOptions;
-use crate::Result;
-use crate::model::{ItemId, Millis, Ttl};
+use super::overlay::Overlay;
+use crate::model::{ItemId, Millis, OpResult, Ttl};
 use crate::storage::{Entry, Write};
+use crate::{Error, Result};
 
 /// The last instant that a JavaScript `Date` can hold.
 const LAST_INSTANT: Millis = 8_640_000_000_000_000;
@@ -64,6 +65,30 @@ impl Store {
             swept += self.commit(writes).await?;
         }
         Ok(swept)
+    }
+
+    /// Moves the expiry of what a call has read that writes nothing else. The call has its answer, so a full disk or a
+    /// closing store does not take it away: the items then show the expiry that they really have.
+    pub(super) async fn refresh(
+        &self,
+        writes: Vec<Write>,
+        overlay: &Overlay,
+        results: &mut [OpResult],
+    ) -> Result<()> {
+        let refreshed = match self.gate.enter() {
+            Ok(_writing) => self.commit(writes).await,
+            Err(closed) => Err(closed),
+        };
+        match refreshed {
+            Ok(_) => {}
+            // The whole call is repeated against the index as it is now.
+            Err(mismatch @ Error::ModelMismatch(_)) => return Err(mismatch),
+            Err(_) => {
+                self.failed_refreshes.set(self.failed_refreshes.get() + 1);
+                overlay.take_back_refreshes(results);
+            }
+        }
+        Ok(())
     }
 }
 

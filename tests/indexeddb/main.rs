@@ -13,7 +13,7 @@ use burrow::Result;
 use burrow::model::{IndexFields, ItemId, Key, Millis, Namespace};
 use burrow::storage::contract::Backend;
 use burrow::storage::indexeddb::{Durability, IndexedDb};
-use burrow::storage::{Put, Snapshot, Storage, TextVector, Write};
+use burrow::storage::{Epoch, Put, Snapshot, Storage, TextVector, Write};
 
 wasm_bindgen_test::wasm_bindgen_test_configure!(run_in_browser);
 
@@ -74,6 +74,10 @@ fn put(key: &str, text: &str, now: Millis) -> Write {
             truncated: false,
         }],
     })
+}
+
+async fn epoch_of(storage: &dyn Storage) -> Epoch {
+    storage.load().await.unwrap().index.epoch
 }
 
 async fn text_of(storage: &Rc<dyn Storage>, key: &str) -> Option<String> {

@@ -47,9 +47,10 @@ const damages = {
     "another text": (text) => text.replace("e", "a"),
 };
 
-/** Damages the first record of a store. */
+/** Damages the first record of a store, in `meta` the last: the state. */
 export const rawDamage = async (name, store, damage) => {
-    const [[key, value]] = await rawDump(name, store);
+    const records = await rawDump(name, store);
+    const [key, value] = records.at(store === "meta" ? -1 : 0);
     const database = await done(indexedDB.open(name));
     const transaction = database.transaction(store, "readwrite");
     transaction.objectStore(store).put(damages[damage](value), key);
@@ -57,6 +58,16 @@ export const rawDamage = async (name, store, damage) => {
     database.close();
 };
 export const rawCount = async (name, store) => (await rawDump(name, store)).length;
+
+/** Takes the first record of a store away. */
+export const rawTake = async (name, store) => {
+    const [[key]] = await rawDump(name, store);
+    const database = await done(indexedDB.open(name));
+    const transaction = database.transaction(store, "readwrite");
+    transaction.objectStore(store).delete(key);
+    await new Promise((resolve) => (transaction.oncomplete = resolve));
+    database.close();
+};
 
 /** Everything in a database as JSON text, buffers as {base64}. And back. */
 export const exportDatabase = async (name) => {
@@ -179,6 +190,8 @@ extern "C" {
     async fn raw_count_js(name: &str, store: &str) -> JsValue;
     #[wasm_bindgen(js_name = rawDamage)]
     pub async fn raw_damage(name: &str, store: &str, damage: &str);
+    #[wasm_bindgen(js_name = rawTake)]
+    pub async fn raw_take(name: &str, store: &str);
     #[wasm_bindgen(js_name = exportDatabase)]
     pub async fn export_database(name: &str) -> JsValue;
     #[wasm_bindgen(js_name = importDatabase)]

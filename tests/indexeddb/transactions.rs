@@ -9,7 +9,8 @@ use super::*;
 /// A store with one old item, and three puts, the first over the old one.
 async fn old_and_new() -> (Rc<dyn Storage>, Snapshot, Vec<Write>) {
     let storage = Database::new().open().await.unwrap();
-    storage.commit(0, vec![put("a", "old", 1)]).await.unwrap();
+    let epoch = epoch_of(&*storage).await;
+    storage.commit(epoch, vec![put("a", "old", 1)]).await.unwrap();
     let before = storage.load().await.unwrap();
     (
         storage,
@@ -23,7 +24,10 @@ async fn assert_unharmed(storage: &Rc<dyn Storage>, before: &Snapshot) {
     assert_eq!(&storage.load().await.unwrap(), before);
     assert_eq!(text_of(storage, "a").await.as_deref(), Some("old"));
     assert_eq!(text_of(storage, "b").await, None);
-    storage.commit(0, vec![put("b", "later", 3)]).await.unwrap();
+    storage
+        .commit(before.index.epoch, vec![put("b", "later", 3)])
+        .await
+        .unwrap();
     assert_eq!(text_of(storage, "b").await.as_deref(), Some("later"));
 }
 
@@ -31,7 +35,7 @@ async fn assert_unharmed(storage: &Rc<dyn Storage>, before: &Snapshot) {
 async fn a_request_that_cannot_be_made_undoes_the_commit() {
     let (storage, before, writes) = old_and_new().await;
     let patch = page::throwing_put(4);
-    assert_eq!(code(storage.commit(0, writes).await), "internal");
+    assert_eq!(code(storage.commit(before.index.epoch, writes).await), "internal");
     drop(patch);
     assert_unharmed(&storage, &before).await;
 }
@@ -40,7 +44,7 @@ async fn a_request_that_cannot_be_made_undoes_the_commit() {
 async fn a_request_that_fails_undoes_the_commit() {
     let (storage, before, writes) = old_and_new().await;
     let patch = page::failing_put(4);
-    let error = storage.commit(0, writes).await.unwrap_err();
+    let error = storage.commit(before.index.epoch, writes).await.unwrap_err();
     drop(patch);
     assert_eq!(error.code(), "internal");
     assert_eq!(error.context().details["exception"], "ConstraintError");
@@ -51,7 +55,7 @@ async fn a_request_that_fails_undoes_the_commit() {
 async fn a_full_disk_rejects_with_quota_exceeded_though_every_request_succeeded() {
     let (storage, before, writes) = old_and_new().await;
     let patch = page::full_disk(8);
-    let error = storage.commit(0, writes).await.unwrap_err();
+    let error = storage.commit(before.index.epoch, writes).await.unwrap_err();
     drop(patch);
     assert_eq!(error.code(), "quota_exceeded");
     assert_eq!(error.context().details["exception"], "QuotaExceededError");
@@ -66,13 +70,17 @@ async fn a_really_full_disk_rejects_with_quota_exceeded() {
     }
     let database = Database::new();
     let storage = database.open().await.unwrap();
-    storage.commit(0, vec![put("a", "old", 1)]).await.unwrap();
+    let epoch = epoch_of(&*storage).await;
+    storage.commit(epoch, vec![put("a", "old", 1)]).await.unwrap();
     let noise = |n: u32| -> String { (0..500_000).map(|i| random_char(n * 500_000 + i)).collect() };
     let mut written = Vec::new();
     let error = loop {
         let n = written.len() as u32;
         assert!(n < 300, "the quota was never reached");
-        match storage.commit(0, vec![put(&format!("k{n}"), &noise(n), 2)]).await {
+        match storage
+            .commit(epoch, vec![put(&format!("k{n}"), &noise(n), 2)])
+            .await
+        {
             Ok(_) => written.push(n),
             Err(error) => break error,
         }
@@ -95,11 +103,11 @@ fn random_char(seed: u32) -> char {
 
 #[wasm_bindgen_test]
 async fn a_write_resolves_when_its_transaction_is_complete_and_not_before() {
-    let (storage, _, writes) = old_and_new().await;
+    let (storage, before, writes) = old_and_new().await;
     let completes = page::Completes::counting();
     for (done, write) in writes.into_iter().enumerate() {
         assert_eq!(completes.count(), done as f64);
-        storage.commit(0, vec![write]).await.unwrap();
+        storage.commit(before.index.epoch, vec![write]).await.unwrap();
         assert_eq!(completes.count(), done as f64 + 1.0);
     }
 }
@@ -114,7 +122,7 @@ async fn a_call_that_is_dropped_leaves_all_or_nothing() {
                 page::turn().await;
             }
         };
-        drop(select(Box::pin(turned), storage.commit(0, writes)).await);
+        drop(select(Box::pin(turned), storage.commit(before.index.epoch, writes)).await);
         if storage.load().await.unwrap() == before {
             assert_unharmed(&storage, &before).await;
             continue;
@@ -130,7 +138,9 @@ async fn a_call_that_is_dropped_leaves_all_or_nothing() {
 async fn closing_waits_for_a_write_under_way() {
     let database = Database::new();
     let storage = database.open().await.unwrap();
-    let (committed, closed) = futures::join!(storage.commit(0, vec![put("a", "new", 1)]), storage.close());
+    let epoch = epoch_of(&*storage).await;
+    let (committed, closed) =
+        futures::join!(storage.commit(epoch, vec![put("a", "new", 1)]), storage.close());
     committed.unwrap();
     closed.unwrap();
     assert_eq!(code(storage.load().await), "closed");
@@ -142,7 +152,8 @@ async fn closing_waits_for_a_write_under_way() {
 async fn a_strict_write_comes_back() {
     let name = fresh_name();
     let storage = IndexedDb::open(&name, Durability::Strict).await.unwrap();
-    storage.commit(0, vec![put("a", "text", 1)]).await.unwrap();
+    let epoch = epoch_of(&storage).await;
+    storage.commit(epoch, vec![put("a", "text", 1)]).await.unwrap();
     storage.close().await.unwrap();
     let again: Rc<dyn Storage> = Rc::new(IndexedDb::open(&name, Durability::Strict).await.unwrap());
     assert_eq!(text_of(&again, "a").await.as_deref(), Some("text"));
@@ -151,12 +162,13 @@ async fn a_strict_write_comes_back() {
 #[wasm_bindgen_test]
 async fn a_commit_too_wide_for_the_log_makes_readers_load_anew() {
     let storage = Database::new().open().await.unwrap();
+    let epoch = epoch_of(&*storage).await;
     let writes = |count: usize| (0..count).map(|n| put(&format!("k{n}"), "text", 1)).collect();
-    storage.commit(0, writes(1000)).await.unwrap();
+    storage.commit(epoch, writes(1000)).await.unwrap();
     assert!(
         matches!(storage.changes(0).await.unwrap(), Changes::Since { changes, .. } if changes.len() == 1000)
     );
-    storage.commit(0, writes(1001)).await.unwrap();
+    storage.commit(epoch, writes(1001)).await.unwrap();
     assert_eq!(storage.changes(1).await.unwrap(), Changes::Reload);
     assert_eq!(storage.load().await.unwrap().entries.len(), 1001);
 }

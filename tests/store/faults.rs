@@ -26,6 +26,8 @@ struct Faulty {
     commits: RefCell<Option<Fault>>,
     /// The next read has its answer, but hands it over only then.
     held_read: RefCell<Option<oneshot::Receiver<()>>>,
+    /// The next commit begins only then.
+    held_commit: RefCell<Option<oneshot::Receiver<()>>>,
     changes: RefCell<Option<Fault>>,
     /// Changes fail as soon as the index was replaced.
     changes_fail_after_replacing: Cell<bool>,
@@ -41,6 +43,7 @@ impl Faulty {
             inner: RefCell::new(storage.connect()),
             commits: RefCell::default(),
             held_read: RefCell::default(),
+            held_commit: RefCell::default(),
             changes: RefCell::default(),
             changes_fail_after_replacing: Cell::new(false),
         })
@@ -85,6 +88,10 @@ impl Storage for Faulty {
     }
     async fn commit(&self, epoch: Epoch, writes: Vec<Write>) -> Result<Changes> {
         check(&self.commits)?;
+        let held = self.held_commit.take();
+        if let Some(held) = held {
+            let _ = held.await;
+        }
         self.now().commit(epoch, writes).await
     }
     async fn replace_index(&self, fingerprint: Option<String>, items: Vec<Reindexed>) -> Result<Replaced> {
@@ -160,6 +167,31 @@ fn a_read_that_close_overtakes_answers_without_its_refresh() {
             assert_eq!(expiry(read.await.unwrap(), op), Some(START + MINUTE), "{op}");
         });
         assert_eq!(stored_expiry(&table), Some(START + MINUTE), "{op}");
+    }
+}
+
+#[test]
+fn close_waits_for_a_write_that_commits_unless_it_is_abandoned() {
+    for abandoned in [false, true] {
+        let table = Table::new();
+        let storage = Faulty::over(&table.storage);
+        let store = storage.open(Some(Fake::words()), &table);
+        let (let_go, held) = oneshot::channel();
+        *storage.held_commit.borrow_mut() = Some(held);
+        block_on(async {
+            let mut write = Box::pin(store.execute(parse(put("k", "tea")).unwrap()));
+            assert!(poll!(&mut write).is_pending());
+            let mut close = Box::pin(store.close());
+            assert!(poll!(&mut close).is_pending());
+            if abandoned {
+                drop(write);
+            } else {
+                let_go.send(()).unwrap();
+                write.await.unwrap();
+            }
+            close.await.unwrap();
+        });
+        assert_eq!(table.stored().len(), usize::from(!abandoned));
     }
 }
 

@@ -8,6 +8,7 @@ mod batches;
 mod cases;
 mod faults;
 mod index;
+mod lengths;
 mod oracle;
 mod placeholder;
 mod races;

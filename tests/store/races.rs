@@ -173,18 +173,3 @@ fn close_rejects_what_is_still_embedded_and_does_not_wait_for_it() {
     });
     assert!(table.stored().is_empty());
 }
-
-#[test]
-fn an_abandoned_write_does_not_keep_the_store_open() {
-    let table = Table::new();
-    table.embedder.hold.set(true);
-    block_on(async {
-        let mut write = call(&table, put("k", "tea"));
-        assert!(poll!(&mut write).is_pending());
-        let mut close = Box::pin(table.store.close());
-        assert!(poll!(&mut close).is_pending());
-        drop(write);
-        close.await.unwrap();
-    });
-    assert!(table.stored().is_empty());
-}
