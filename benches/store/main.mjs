@@ -47,7 +47,7 @@ function print({ first, sizes }) {
     console.log(`  fill, batches of 1000  ${times(row.filled, row.filledBare)}`);
     console.log(`  put                    ${times(row.put, row.bare)}`);
     console.log(`  search, ten best       ${times(row.search, row.loop)}`);
-    console.log(`  search, nothing passes ${ms(row.filtered)}`);
+    console.log(`  search, nothing passes ${times(row.filtered, row.filteredBare)}`);
     console.log(`  get                    ${ms(row.get)}`);
     console.log(`  open again             ${ms(row.reopened)}`);
   }

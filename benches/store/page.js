@@ -50,7 +50,14 @@ async function openBare() {
       transaction.oncomplete = resolve;
       transaction.onabort = () => reject(transaction.error);
     });
-  return { put, close: () => database.close() };
+  /** Reads everything and keeps what passes. */
+  const filter = (passes) =>
+    new Promise((resolve, reject) => {
+      const request = database.transaction("items").objectStore("items").getAll();
+      request.onsuccess = () => resolve(request.result.filter(passes));
+      request.onerror = () => reject(request.error);
+    });
+  return { put, filter, close: () => database.close() };
 }
 
 /** The ten best of a plain loop. */
@@ -83,7 +90,7 @@ async function measure({ size, worker }) {
   };
   const filled = await timed(fill);
   const filledBare = await timed(fillBare);
-  const times = { put: [], bare: [], search: [], filtered: [], loop: [], get: [] };
+  const times = { put: [], bare: [], search: [], filtered: [], filteredBare: [], loop: [], get: [] };
   const vectors = entries.map(([, text]) => vectorOf(text));
   for (let turn = 0; turn < TURNS; turn++) {
     const text = `A new memory, number ${turn}`;
@@ -93,6 +100,7 @@ async function measure({ size, worker }) {
     times.search.push(await timed(() => burrow.search(["users", "u1"], { query })));
     times.loop.push(await timed(() => scan(vectors, vectorOf(query))));
     times.filtered.push(await timed(() => burrow.search(["users", "u1"], { query, filter: { kind: "none" } })));
+    times.filteredBare.push(await timed(() => bare.filter(({ kind }) => kind === "none")));
     times.get.push(await timed(() => burrow.get(namespace, `k${turn}`)));
   }
   await burrow.close();

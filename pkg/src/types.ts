@@ -239,6 +239,8 @@ export interface Stats {
   items: number;
   /** Vectors in the index. */
   vectors: number;
+  /** Reads since the open that answered without moving the expiry of their items, because the storage failed. */
+  failedRefreshes?: number;
   storage: {
     kind: "indexeddb" | "memory";
     /** Whether a reload finds the data. */

@@ -54,7 +54,7 @@ pub async fn what_lies_at_or_below_a_prefix_is_looked_through_in_order(backend: 
 pub async fn a_long_list_is_gone_on_with(backend: &impl Backend) {
     let storage = backend.open().await.unwrap();
     let ids: Vec<ItemId> = (0..2500).map(|n| id(&["a"], &format!("{n:04}"))).collect();
-    let text = |n: usize| if n % 7 == 0 { "tea" } else { "coffee" };
+    let text = |n: usize| if n.is_multiple_of(7) { "tea" } else { "coffee" };
     commit_puts(
         &storage,
         ids.iter().enumerate().map(|(n, id)| put(id, text(n), 1)),
