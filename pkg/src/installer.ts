@@ -5,7 +5,7 @@
 import { compileInstaller } from "./compile.js";
 import { split } from "./encoder.js";
 import { BurrowError } from "./errors.js";
-import { moved } from "./rpc.js";
+import { PIECE } from "./pack.js";
 import type { Embedded } from "./service.js";
 import type { TextKind } from "./types.js";
 import init, { Installer } from "./wasm/installer.js";
@@ -25,7 +25,8 @@ export interface InstallerService {
   tokenizer(bytes: Uint8Array): Promise<void>;
   verify(): Promise<void>;
   compile(): Promise<Compiled>;
-  pack(precision: string): Promise<Uint8Array>;
+  /** The pack, as the browser's bytes: the installer's memory is given back before it is read. */
+  pack(precision: string): Promise<Blob>;
   probes(): Promise<string[]>;
   embed(texts: string[], kind: TextKind): Promise<Embedded>;
 }
@@ -55,9 +56,12 @@ export class LocalInstaller implements InstallerService {
     return JSON.parse(this.installer().compile()) as Compiled;
   }
 
-  async pack(precision: string): Promise<Uint8Array> {
-    const pack = this.installer().pack(precision);
-    return moved(pack, [pack.buffer]);
+  async pack(precision: string): Promise<Blob> {
+    const made = this.installer().pack(precision);
+    const parts: Blob[] = [];
+    for (let at = 0; at < made.size(); at += PIECE) parts.push(new Blob([made.piece(at, PIECE)]));
+    made.free();
+    return new Blob(parts);
   }
 
   async probes(): Promise<string[]> {

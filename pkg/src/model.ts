@@ -1,8 +1,8 @@
 /**
  * A loaded model: its engine here, more of them in workers when there is much to do, and one queue before them.
  */
-import type { EncoderService } from "./encoder.js";
 import { type Host, type Installed, install } from "./install.js";
+import type { EncoderService } from "./pool.js";
 import { Link } from "./rpc.js";
 import { type Engine, Scheduler } from "./scheduler.js";
 import type { Embedded, ModelInfo, OnProgress } from "./service.js";
@@ -26,7 +26,6 @@ export class Model {
     private readonly parallel: number,
   ) {
     this.scheduler.add(engineOf(installed));
-    if (parallel < 2 || host.spawn === undefined) this.forgetPack();
   }
 
   /** @throws `model_load`, `corrupted`, `aborted`, `invalid_argument`. */
@@ -37,8 +36,10 @@ export class Model {
     onProgress: OnProgress,
     signal?: AbortSignal,
   ): Promise<Model> {
-    const installed = await install(source, host, onProgress, signal);
-    return new Model(installed, host, options.parallel ?? defaultParallel());
+    const parallel = options.parallel ?? defaultParallel();
+    const share = parallel > 1 && host.spawn !== undefined;
+    const installed = await install(source, host, onProgress, signal, share);
+    return new Model(installed, host, parallel);
   }
 
   get info(): ModelInfo {
@@ -86,12 +87,7 @@ export class Model {
       this.scheduler.add({ embed: (texts, kind) => service.embed(texts, kind), stop: () => link.stop() });
     });
     await Promise.allSettled(starts);
-    this.forgetPack();
-  }
-
-  /** The encoder has its own copy; a second one, of tens of megabytes, is for further instances only. */
-  private forgetPack(): void {
-    if (this.installed.engine === "encoder") this.installed.pack = undefined;
+    installed.pack = undefined;
   }
 }
 

@@ -34,7 +34,7 @@ function outgoing(args: unknown[]): { args: unknown[]; done: () => void } {
   const cleanups: (() => void)[] = [];
   const converted = args.map((arg) => {
     if (typeof arg === "function") return proxy(answering(arg as Callable));
-    if (!(arg instanceof AbortSignal)) return arg;
+    if (!(arg instanceof AbortSignal)) return moving(arg, arg);
     const { port1, port2 } = new MessageChannel();
     const tell = () => port1.postMessage("abort");
     arg.addEventListener("abort", tell, { once: true });
@@ -74,7 +74,8 @@ export function isCrash(error: unknown): boolean {
 function answering(work: Callable) {
   return async (...args: unknown[]): Promise<Reply> => {
     try {
-      return moving({ value: await (work as (...args: unknown[]) => unknown)(...incoming(args)) });
+      const value = await (work as (...args: unknown[]) => unknown)(...incoming(args));
+      return moving({ value }, value);
     } catch (error) {
       return { error: encodeError(error) };
     }
@@ -94,16 +95,16 @@ async function request(call: (...args: unknown[]) => Promise<Reply>, args: unkno
 
 const MOVED = new WeakMap<object, Transferable[]>();
 
-/** Marks an answer's buffers to be moved instead of copied. */
+/** Marks buffers of an answer or an argument to be moved instead of copied. */
 export function moved<T extends object>(value: T, buffers: Transferable[]): T {
   MOVED.set(value, buffers);
   return value;
 }
 
-function moving(reply: { value: unknown }): Reply {
-  const { value } = reply;
+/** What is sent, with the buffers of the value in it that are to be moved. */
+function moving<T>(sent: T, value: unknown): T {
   const buffers = typeof value === "object" && value !== null ? MOVED.get(value) : undefined;
-  return buffers === undefined ? reply : transfer(reply, [...new Set(buffers)]);
+  return buffers === undefined ? sent : transfer(sent, [...new Set(buffers)]);
 }
 
 /** Offers services to whoever started this worker. */

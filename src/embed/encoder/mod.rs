@@ -38,7 +38,7 @@ mod tiny;
 
 pub use bytes::AlignedBytes;
 pub use engine::Encoder;
-pub use quantise::make_pack;
+pub use quantise::{make_pack, make_pack_by_layer};
 
 use crate::Result;
 use crate::embed::sentence::SentenceEncoder;

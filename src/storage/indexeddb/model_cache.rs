@@ -46,12 +46,12 @@ pub struct CachedModel {
     pub meta: String,
 }
 
-/// A download that has begun.
+/// A download that has begun, or one that is complete.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Partial {
     /// Where to go on.
     pub received: u64,
-    /// How many chunks [`ModelCache::partial_chunk`] has.
+    /// How many chunks [`ModelCache::partial_chunk`] or [`ModelCache::chunk`] has.
     pub chunks: usize,
     /// What was given with the last chunk, as JSON text.
     pub meta: String,
@@ -152,8 +152,41 @@ impl ModelCache {
 
     /// The download of a model that has begun.
     pub async fn partial(&self, id: &str) -> Result<Option<Partial>> {
+        self.found(Kind::Partial, id).await
+    }
+
+    /// A complete model, for [`ModelCache::chunk`]: the whole at once is what memory is short of.
+    pub async fn complete(&self, id: &str) -> Result<Option<Partial>> {
+        self.found(Kind::Complete, id).await
+    }
+
+    /// Makes a partial download, which has to be whole, the complete model `id` in place of the one of that name.
+    pub async fn promote(&self, partial: &str, id: &str, meta: &str) -> Result<()> {
+        self.run(WRITE, async |stores| {
+            let Some(entry) = stores.entry(Kind::Partial, partial).await? else {
+                return Err(Error::invalid_argument(format!("there is no download {partial:?}")));
+            };
+            stores.remove(Kind::Complete, id)?;
+            for index in 0..entry.checksums.len() {
+                // From record to record, never all of them here: a request is answered after those before it.
+                let chunk = result(stores.chunks.get(&chunk_key(Kind::Partial, partial, index as f64))?).await?;
+                if chunk.is_undefined() {
+                    return Err(damaged_model(partial));
+                }
+                stores
+                    .chunks
+                    .put(&chunk_key(Kind::Complete, id, index as f64), &chunk)?;
+            }
+            stores.remove(Kind::Partial, partial)?;
+            let meta = meta.to_owned();
+            stores.put_entry(Kind::Complete, id, &Entry { meta, ..entry })
+        })
+        .await
+    }
+
+    async fn found(&self, kind: Kind, id: &str) -> Result<Option<Partial>> {
         self.run(Mode::Read, async |stores| {
-            let entry = stores.entry(Kind::Partial, id).await?;
+            let entry = stores.entry(kind, id).await?;
             let partial = |entry: Entry| Partial {
                 received: entry.size,
                 chunks: entry.checksums.len(),
@@ -166,13 +199,22 @@ impl ModelCache {
 
     /// The bytes of one chunk of a partial download, as they were appended.
     pub async fn partial_chunk(&self, id: &str, index: usize) -> Result<Vec<u8>> {
+        self.chunk_of(Kind::Partial, id, index).await
+    }
+
+    /// The bytes of one chunk of a complete model.
+    pub async fn chunk(&self, id: &str, index: usize) -> Result<Vec<u8>> {
+        self.chunk_of(Kind::Complete, id, index).await
+    }
+
+    async fn chunk_of(&self, kind: Kind, id: &str, index: usize) -> Result<Vec<u8>> {
         self.run(Mode::Read, async |stores| {
-            let entry = stores.entry(Kind::Partial, id).await?.unwrap_or_default();
+            let entry = stores.entry(kind, id).await?.unwrap_or_default();
             if index >= entry.checksums.len() {
                 let message = format!("there is no chunk {index} of {id:?}");
                 return Err(Error::invalid_argument(message));
             }
-            stores.chunk(Kind::Partial, id, &entry, index).await
+            stores.chunk(kind, id, &entry, index).await
         })
         .await
     }
