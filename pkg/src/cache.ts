@@ -4,6 +4,7 @@
  */
 import type { PartialFile, PartialMeta } from "./download.js";
 import { BurrowError } from "./errors.js";
+import { release } from "./memory.js";
 import { type PackSource, PIECE, piecesOf } from "./pack.js";
 import { ModelCache } from "./wasm/burrow.js";
 
@@ -62,6 +63,7 @@ export class Cache {
     for await (const piece of piecesOf(file)) {
       await this.models.append(id, at, piece, "{}");
       at += piece.length;
+      release(piece);
     }
   }
 

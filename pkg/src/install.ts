@@ -21,6 +21,7 @@ import type { LocalEncoder } from "./encoder.js";
 import { BurrowError, throwIfAborted, toBurrowError } from "./errors.js";
 import type { Compiled, InstallerService } from "./installer.js";
 import { LocalInstaller } from "./installer.js";
+import { inBrowser } from "./memory.js";
 import { openPack, type PackSource, packOf, piecesOf } from "./pack.js";
 import { Link, moved } from "./rpc.js";
 import type { HomeConfig, ModelInfo, OnProgress } from "./service.js";
@@ -293,7 +294,7 @@ class Install {
   /** A file in the browser's memory. */
   private async spool(file: FileSpec, what: "pack" | "tokenizer", again = false): Promise<Blob> {
     const parts: Blob[] = [];
-    await this.fetch(file, what, (chunk) => void parts.push(new Blob([chunk as BlobPart])), again);
+    await this.fetch(file, what, (chunk) => void parts.push(inBrowser(chunk)), again);
     return new Blob(parts);
   }
 

@@ -5,6 +5,7 @@
 import { compileInstaller } from "./compile.js";
 import { split } from "./encoder.js";
 import { BurrowError } from "./errors.js";
+import { inBrowser, release } from "./memory.js";
 import { PIECE } from "./pack.js";
 import type { Embedded } from "./service.js";
 import type { TextKind } from "./types.js";
@@ -21,6 +22,7 @@ export interface Compiled {
 
 export interface InstallerService {
   begin(spec: string, module: WebAssembly.Module | string): Promise<void>;
+  /** Takes the bytes over. */
   chunk(bytes: Uint8Array): Promise<void>;
   tokenizer(bytes: Uint8Array): Promise<void>;
   verify(): Promise<void>;
@@ -42,6 +44,7 @@ export class LocalInstaller implements InstallerService {
 
   async chunk(bytes: Uint8Array): Promise<void> {
     this.installer().modelChunk(bytes);
+    release(bytes);
   }
 
   async tokenizer(bytes: Uint8Array): Promise<void> {
@@ -59,7 +62,7 @@ export class LocalInstaller implements InstallerService {
   async pack(precision: string): Promise<Blob> {
     const made = this.installer().pack(precision);
     const parts: Blob[] = [];
-    for (let at = 0; at < made.size(); at += PIECE) parts.push(new Blob([made.piece(at, PIECE)]));
+    for (let at = 0; at < made.size(); at += PIECE) parts.push(inBrowser(made.piece(at, PIECE)));
     made.free();
     return new Blob(parts);
   }

@@ -4,6 +4,7 @@
  */
 import { LocalEncoder } from "./encoder.js";
 import { BurrowError } from "./errors.js";
+import { release } from "./memory.js";
 import { ArrivingPack } from "./wasm/burrow.js";
 
 /** What a page holds of a file beside the place where it ends up. */
@@ -12,6 +13,7 @@ export const PIECE = 4 << 20;
 /** A pack, wherever it is kept. */
 export interface PackSource {
   size: number;
+  /** The reader's own: it gives their memory back. */
   pieces: AsyncIterable<Uint8Array>;
 }
 
@@ -37,7 +39,10 @@ export function packOf(file: Blob): PackSource {
 export async function openPack({ size, pieces }: PackSource, sha256?: string): Promise<LocalEncoder> {
   const arriving = new ArrivingPack(size);
   try {
-    for await (const piece of pieces) arriving.push(piece);
+    for await (const piece of pieces) {
+      arriving.push(piece);
+      release(piece);
+    }
     if (sha256 !== undefined) checkHash(arriving.sha256(), sha256);
   } catch (error) {
     arriving.free();

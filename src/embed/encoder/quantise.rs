@@ -21,7 +21,7 @@ use super::smoothing::Sample;
 use crate::Result;
 use crate::embed::source::Precision;
 use crate::embed::tokenizer::WordPiece;
-use crate::embed::weights::{BertWeights, LayerWeights, Linear, Matrix};
+use crate::embed::weights::{BertConfig, BertWeights, LayerWeights, Linear, Matrix};
 
 /// One text a line, English and Chinese: questions, statements, code, numbers, lists. Written for this purpose.
 const CALIBRATION_TEXTS: &str = include_str!("calibration.txt");
@@ -35,23 +35,36 @@ pub fn make_pack(
 ) -> Result<AlignedBytes> {
     weights.validate()?;
     let layers = std::mem::take(&mut weights.layers);
-    make_pack_by_layer(weights, layers.into_iter().map(Ok), precision, vocabulary, info)
+    let config = weights.config.clone();
+    let parts = Parts {
+        embeddings: || Ok(weights),
+        layers: layers.into_iter().map(Ok),
+    };
+    make_pack_of_parts(config, parts, precision, vocabulary, info)
 }
 
-/// The same of a model whose layers are had one at a time, in order, each checked by whoever gives it.
-pub fn make_pack_by_layer(
-    embeddings: BertWeights,
-    layers: impl Iterator<Item = Result<LayerWeights>>,
+/// A model's weights, each part made when it is asked for and checked by whoever makes it.
+pub struct Parts<E, L> {
+    /// Everything but the layers. Asked for when the pack has its place, so that it leaves no hole below it.
+    pub embeddings: E,
+    /// In order.
+    pub layers: L,
+}
+
+/// The same of a model that is had part by part.
+pub fn make_pack_of_parts(
+    config: BertConfig,
+    parts: Parts<impl FnOnce() -> Result<BertWeights>, impl Iterator<Item = Result<LayerWeights>>>,
     precision: Precision,
     vocabulary: Vec<String>,
     info: PackInfo,
 ) -> Result<AlignedBytes> {
     if precision == Precision::Int8 {
-        return make_quantised(embeddings, layers, vocabulary, info);
+        return make_quantised(config, parts, vocabulary, info);
     }
-    let mut writer = PackWriter::new(embeddings.config.clone(), precision, false, &vocabulary, info)?;
-    writer.embeddings(&embeddings);
-    drop(embeddings);
+    let mut writer = PackWriter::new(config, precision, false, &vocabulary, info)?;
+    writer.embeddings(&(parts.embeddings)()?);
+    let layers = parts.layers;
     for (index, layer) in layers.enumerate() {
         writer.layer(index, &OwnedLayer::f32(&layer?))?;
     }
@@ -59,14 +72,14 @@ pub fn make_pack_by_layer(
 }
 
 fn make_quantised(
-    weights: BertWeights,
-    layers: impl Iterator<Item = Result<LayerWeights>>,
+    config: BertConfig,
+    parts: Parts<impl FnOnce() -> Result<BertWeights>, impl Iterator<Item = Result<LayerWeights>>>,
     vocabulary: Vec<String>,
     info: PackInfo,
 ) -> Result<AlignedBytes> {
     let (max_tokens, rules) = (info.max_tokens, info.tokenizer.clone());
-    let config = weights.config.clone();
     let mut writer = PackWriter::new(config.clone(), Precision::Int8, true, &vocabulary, info)?;
+    let weights = (parts.embeddings)()?;
     writer.embeddings(&weights);
     let tokenizer = WordPiece::new(vocabulary, rules)?;
     let texts: Vec<_> = CALIBRATION_TEXTS
@@ -80,7 +93,7 @@ fn make_quantised(
     let spans = embeddings(&weights, &ones).embed(&sequences, &mut x);
     drop(weights);
     let mut scratch = Scratch::default();
-    for (index, layer) in layers.enumerate() {
+    for (index, layer) in parts.layers.enumerate() {
         let layer = layer?;
         let exact = OwnedLayer::f32(&layer);
         scratch.watch();

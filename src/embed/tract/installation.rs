@@ -14,7 +14,7 @@
 //! an instance that the first is gone from.
 
 use super::{OnnxModel, TractEngine, recognise};
-use crate::embed::encoder::{AlignedBytes, make_pack_by_layer, pack::PackInfo};
+use crate::embed::encoder::{AlignedBytes, Parts, make_pack_of_parts, pack::PackInfo};
 use crate::embed::sentence::{Prefixes, SentenceEncoder};
 use crate::embed::source::{ModelSpec, Precision};
 use crate::embed::tokenizer::WordPiece;
@@ -179,8 +179,11 @@ impl Installation {
             max_tokens: self.spec.max_tokens,
             tokenizer: rules,
         };
-        let embeddings = recognised.embeddings()?;
-        make_pack_by_layer(embeddings, recognised.layers(), precision, vocabulary, info)
+        let parts = Parts {
+            embeddings: || recognised.embeddings(),
+            layers: recognised.layers(),
+        };
+        make_pack_of_parts(recognised.config().clone(), parts, precision, vocabulary, info)
     }
 
     /// Embeds by tract.

@@ -11,7 +11,7 @@
 //! - **Checked when read.** A chunk that is missing, of another length or with another checksum is `corrupted`;
 //!   delete the model and fetch it again.
 
-use js_sys::Array;
+use js_sys::{Array, Function, Reflect};
 use serde::{Deserialize, Serialize};
 use wasm_bindgen::{JsCast, JsValue};
 
@@ -173,9 +173,7 @@ impl ModelCache {
                 if chunk.is_undefined() {
                     return Err(damaged_model(partial));
                 }
-                stores
-                    .chunks
-                    .put(&chunk_key(Kind::Complete, id, index as f64), &chunk)?;
+                stores.put_buffer(&chunk_key(Kind::Complete, id, index as f64), &chunk)?;
             }
             stores.remove(Kind::Partial, partial)?;
             let meta = meta.to_owned();
@@ -288,12 +286,19 @@ impl Stores {
     async fn chunk(&self, kind: Kind, id: &str, entry: &Entry, index: usize) -> Result<Vec<u8>> {
         let value = result(self.chunks.get(&chunk_key(kind, id, index as f64))?).await?;
         let bytes = from_buffer(&value).filter(|bytes| entry.checksums.get(index) == Some(&checksum(bytes)));
+        release(&value);
         bytes.ok_or_else(|| damaged_model(id))
     }
 
     fn put_chunk(&self, kind: Kind, id: &str, index: usize, bytes: &[u8]) -> Result<()> {
-        self.chunks
-            .put(&chunk_key(kind, id, index as f64), &to_buffer(bytes))
+        self.put_buffer(&chunk_key(kind, id, index as f64), &to_buffer(bytes))
+    }
+
+    /// The database takes its copy at once.
+    fn put_buffer(&self, key: &JsValue, buffer: &JsValue) -> Result<()> {
+        let put = self.chunks.put(key, buffer);
+        release(buffer);
+        put
     }
 
     fn remove(&self, kind: Kind, id: &str) -> Result<()> {
@@ -339,6 +344,16 @@ fn listed(key: &JsValue, value: &JsValue) -> Result<CachedModel> {
 fn parse(value: &JsValue, id: &str) -> Result<Entry> {
     let text = value.as_string().ok_or_else(|| damaged_model(id))?;
     serde_json::from_str(&text).map_err(|error| damaged_model(id).caused_by(error))
+}
+
+/// Gives a buffer's memory back now, where the engine can. A collector waits until tens of megabytes have gathered, on
+/// top of the model that is being moved.
+fn release(buffer: &JsValue) {
+    let transfer = Reflect::get(buffer, &"transfer".into()).ok();
+    if let Some(transfer) = transfer.as_ref().and_then(|value| value.dyn_ref::<Function>()) {
+        // What cannot be moved is collected later.
+        let _ = transfer.call1(buffer, &0.into());
+    }
 }
 
 fn damaged_model(id: &str) -> Error {

@@ -109,6 +109,11 @@ pub fn recognise(model: &OnnxModel) -> Matched<Recognised<'_>> {
 }
 
 impl<'m> Recognised<'m> {
+    /// Its shape.
+    pub fn config(&self) -> &BertConfig {
+        &self.config
+    }
+
     /// Everything but the layers.
     pub fn embeddings(&self) -> Result<BertWeights, Error> {
         let tables = embeddings::embeddings(&self.graph, self.embeddings.x).map_err(changed)?;
