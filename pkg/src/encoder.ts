@@ -28,6 +28,7 @@ export function split(flat: { vectors: Float32Array; truncated: Uint8Array }, co
 
 /** An encoder in this thread. */
 export class LocalEncoder {
+  readonly inThread = true;
   readonly info: ModelInfo;
 
   constructor(private readonly encoder: Encoder) {

@@ -48,6 +48,8 @@ export type Installed = {
   | { engine: "tract"; installer: RunningInstaller }
 );
 
+type OnEncoder = Installed & { engine: "encoder" };
+
 /** An installer and the way to end it. */
 export interface RunningInstaller {
   service: InstallerService;
@@ -79,6 +81,8 @@ class Install {
   /** The downloaded file, where there is no cache to read it from again. */
   private file: Blob | undefined;
   private rules: Blob | undefined;
+  /** What was kept turned out damaged. */
+  private damaged = false;
 
   constructor(
     private readonly spec: ModelSpec,
@@ -91,22 +95,41 @@ class Install {
   ) {}
 
   async run(): Promise<Installed> {
-    let damaged: unknown;
+    return (await this.lookUp()) ?? (await this.alone(async () => (await this.lookUp()) ?? (await this.orDamaged())));
+  }
+
+  /** One tab downloads, the others find what it has kept; where there are no locks or no cache, each does it all. */
+  private async alone(work: () => Promise<Installed>): Promise<Installed> {
+    const { locks } = globalThis.navigator ?? {};
+    if (locks === undefined || this.cache === undefined) return work();
     try {
-      const kept = await this.kept();
-      if (kept !== undefined) return kept;
+      const options = this.signal === undefined ? {} : { signal: this.signal };
+      return await locks.request(`burrow-memory: model ${this.spec.id}`, options, work);
+    } catch (error) {
+      throwIfAborted(this.signal);
+      throw error;
+    }
+  }
+
+  private async lookUp(): Promise<Installed | undefined> {
+    try {
+      return await this.kept();
     } catch (error) {
       const { code } = toBurrowError(error);
       if (code !== "corrupted" && code !== "model_load") throw error;
       // `model_load` is a pack of another version: no damage, and made again all the same.
-      if (code === "corrupted") damaged = error;
+      if (code === "corrupted") this.damaged = true;
       await this.cache?.drop(this.spec.id);
+      return undefined;
     }
+  }
+
+  private async orDamaged(): Promise<Installed> {
     try {
       return await this.anew();
     } catch (error) {
       const failure = toBurrowError(error, "model_load");
-      if (damaged === undefined || failure.code === "aborted") throw failure;
+      if (!this.damaged || failure.code === "aborted") throw failure;
       const message = `The kept model ${this.spec.id} is damaged, and could not be installed anew: ${failure.message}`;
       throw new BurrowError("corrupted", message, { details: failure.details, cause: failure });
     }
@@ -130,13 +153,7 @@ class Install {
   private async ready(pack: PackSource, meta: CachedMeta, sha256: string | undefined) {
     const encoder = await openPack(pack, sha256);
     const info = { ...encoder.info, id: this.spec.id };
-    const installed: Installed & { engine: "encoder" } = {
-      engine: "encoder",
-      encoder,
-      pack: undefined,
-      info,
-      cached: false,
-    };
+    const installed: OnEncoder = { engine: "encoder", encoder, pack: undefined, info, cached: false };
     if (meta.vouched !== undefined) installed.vouched = meta.vouched;
     if (meta.reason !== undefined) installed.reason = meta.reason;
     return installed;
@@ -166,7 +183,7 @@ class Install {
   }
 
   private async keep(
-    installed: Installed & { engine: "encoder" },
+    installed: OnEncoder,
     pack: Blob,
     meta: CachedMeta,
     downloaded: boolean,
@@ -201,10 +218,11 @@ class Install {
   private async compile(running: RunningInstaller, again: boolean): Promise<Compiled> {
     const { service } = running;
     await this.receive(service, again);
-    if (!again) this.tell("verify", 0, 1);
+    const tell = again ? () => undefined : this.tell.bind(this);
+    tell("verify", 0, 1);
     await this.checked(service.verify());
-    if (!again) this.tell("verify", 1, 1);
-    if (!again) this.tell("compile", 0, 1);
+    tell("verify", 1, 1);
+    tell("compile", 0, 1);
     return service.compile();
   }
 

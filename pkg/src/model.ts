@@ -8,7 +8,7 @@ import { type Engine, Scheduler } from "./scheduler.js";
 import type { Embedded, ModelInfo, OnProgress } from "./service.js";
 import type { ModelSource, ModelStats, TextKind } from "./types.js";
 
-/** From so many texts on, one more instance is worth starting. */
+/** From so many texts on, one more instance is worth starting where nobody asked for one. */
 const MUCH = 32;
 
 /** Each instance holds a model: small devices get one, large ones at most three. */
@@ -24,6 +24,8 @@ export class Model {
     private readonly installed: Installed,
     private readonly host: Host,
     private readonly parallel: number,
+    /** So many texts at once start the other instances. */
+    private readonly much: number,
   ) {
     this.scheduler.add(engineOf(installed));
   }
@@ -39,7 +41,7 @@ export class Model {
     const parallel = options.parallel ?? defaultParallel();
     const share = parallel > 1 && host.spawn !== undefined;
     const installed = await install(source, host, onProgress, signal, share);
-    return new Model(installed, host, parallel);
+    return new Model(installed, host, parallel, options.parallel === undefined ? MUCH : 2);
   }
 
   get info(): ModelInfo {
@@ -55,7 +57,7 @@ export class Model {
   }
 
   async embed(texts: string[], kind: TextKind, signal?: AbortSignal): Promise<Embedded> {
-    if (kind === "document" && texts.length >= MUCH) this.growing ??= this.grow();
+    if (kind === "document" && texts.length >= this.much) this.growing ??= this.grow();
     return this.scheduler.embed(texts, kind, signal);
   }
 

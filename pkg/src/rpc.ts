@@ -70,6 +70,13 @@ export function isCrash(error: unknown): boolean {
   return error instanceof BurrowError && error.details["worker"] === "crashed";
 }
 
+/** Closing what has crashed is done already. */
+export async function gone(closing: Promise<void>): Promise<void> {
+  await closing.catch((error: unknown) => {
+    if (!isCrash(error)) throw error;
+  });
+}
+
 /** A function whose failures come back as data. */
 function answering(work: Callable) {
   return async (...args: unknown[]): Promise<Reply> => {
@@ -175,13 +182,21 @@ export class Link {
   }
 
   private call(service: string, method: string, args: unknown[]): Promise<unknown> {
-    const invoke = (...own: unknown[]) => this.invoke(service, method, ...own);
-    return new Promise((resolve, reject) => {
+    return request((...own) => this.answered(service, method, own), args);
+  }
+
+  /** The answer, or the failure of the worker that owed it: whoever waits lets go of what it holds either way. */
+  private answered(service: string, method: string, args: unknown[]): Promise<Reply> {
+    return new Promise<Reply>((resolve, reject) => {
       if (this.failure !== undefined) return reject(this.failure);
+      const settle =
+        <T>(how: (value: T) => void) =>
+        (value: T) => {
+          this.waiting.delete(reject);
+          how(value);
+        };
       this.waiting.add(reject);
-      request(invoke, args)
-        .then(resolve, reject)
-        .finally(() => this.waiting.delete(reject));
+      this.invoke(service, method, ...args).then(settle(resolve), settle(reject));
     });
   }
 }

@@ -6,10 +6,10 @@ use sha2::{Digest, Sha256};
 use wasm_bindgen::prelude::*;
 
 use super::vectors;
-use crate::{Error, Result};
 use crate::embed::encoder::{self, AlignedBytes, pack::Header};
-use crate::embed::verified::hex;
 use crate::embed::sentence::SentenceEncoder;
+use crate::embed::verified::hex;
+use crate::{Error, Result};
 
 /// A model that embeds, made from a pack.
 #[wasm_bindgen]
@@ -65,10 +65,9 @@ impl ArrivingPack {
     /// Takes the next bytes.
     pub fn push(&mut self, piece: &Uint8Array) -> Result<()> {
         let end = self.arrived + piece.length() as usize;
-        let place = self
-            .bytes
-            .get_mut(self.arrived..end)
-            .ok_or_else(|| Error::corrupted("the model pack is longer than announced: install the model again"))?;
+        let place = self.bytes.get_mut(self.arrived..end).ok_or_else(|| {
+            Error::corrupted("the model pack is longer than announced: install the model again")
+        })?;
         piece.copy_to(place);
         self.arrived = end;
         Ok(())

@@ -164,12 +164,19 @@ impl ModelCache {
     pub async fn promote(&self, partial: &str, id: &str, meta: &str) -> Result<()> {
         self.run(WRITE, async |stores| {
             let Some(entry) = stores.entry(Kind::Partial, partial).await? else {
-                return Err(Error::invalid_argument(format!("there is no download {partial:?}")));
+                return Err(Error::invalid_argument(format!(
+                    "there is no download {partial:?}"
+                )));
             };
             stores.remove(Kind::Complete, id)?;
             for index in 0..entry.checksums.len() {
                 // From record to record, never all of them here: a request is answered after those before it.
-                let chunk = result(stores.chunks.get(&chunk_key(Kind::Partial, partial, index as f64))?).await?;
+                let chunk = result(
+                    stores
+                        .chunks
+                        .get(&chunk_key(Kind::Partial, partial, index as f64))?,
+                )
+                .await?;
                 if chunk.is_undefined() {
                     return Err(damaged_model(partial));
                 }
