@@ -45,11 +45,10 @@ export class Cache {
     return { size, pieces, meta: JSON.parse(meta) as CachedMeta };
   }
 
-  /** Keeps a pack; why it could not be, otherwise. One that was downloaded is here already, as the partial file `from`. */
-  async put(id: string, from: string, pack: Blob, meta: CachedMeta, downloaded: boolean): Promise<unknown> {
+  /** Keeps a pack; why it could not be, otherwise. One that is not given was downloaded to the partial file `from`. */
+  async put(id: string, from: string, pack: Blob | undefined, meta: CachedMeta): Promise<unknown> {
     try {
-      const here = downloaded && (await this.models.partial(from))?.received === pack.size;
-      if (!here) await this.write(from, pack);
+      if (pack !== undefined) await this.write(from, pack);
       await this.models.promote(from, id, JSON.stringify(meta));
       return undefined;
     } catch (error) {
@@ -78,7 +77,11 @@ export class Cache {
         const found = await this.models.partial(id);
         if (found === undefined) return undefined;
         const { received, chunks, meta } = found;
-        return { received, meta: JSON.parse(meta) as PartialMeta, chunks: this.chunks(chunks, (index) => this.models.partialChunk(id, index)) };
+        return {
+          received,
+          meta: JSON.parse(meta) as PartialMeta,
+          chunks: this.chunks(chunks, (index) => this.models.partialChunk(id, index)),
+        };
       },
       append: (offset, chunk, meta) => this.models.append(id, offset, chunk, JSON.stringify(meta)),
       drop: () => this.drop(id),

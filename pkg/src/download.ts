@@ -24,8 +24,8 @@ export interface PartialFile {
 }
 
 export interface DownloadOptions {
-  /** Receives the file from its first byte, in order. The chunk is its own, to be moved away or released. */
-  sink: (chunk: Uint8Array) => Promise<void> | void;
+  /** Receives the file from its first byte, in order. The chunk is its own, to be moved away or released; a total of 0 is unknown. */
+  sink: (chunk: Uint8Array, total: number) => Promise<void> | void;
   partial?: PartialFile;
   /** Bytes, where known beforehand. */
   size?: number;
@@ -204,7 +204,7 @@ class Download {
 
   private async pass(bytes: Uint8Array): Promise<void> {
     this.offset += bytes.length;
-    await this.options.sink(bytes);
+    await this.options.sink(bytes, this.total());
   }
 
   /** A full disk must not stop a download that fits into memory. */

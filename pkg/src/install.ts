@@ -22,7 +22,7 @@ import { BurrowError, throwIfAborted, toBurrowError } from "./errors.js";
 import type { Compiled, InstallerService } from "./installer.js";
 import { LocalInstaller } from "./installer.js";
 import { inBrowser } from "./memory.js";
-import { openPack, type PackSource, packOf, piecesOf } from "./pack.js";
+import { openFed, openPack, packOf, piecesOf } from "./pack.js";
 import { Link, moved } from "./rpc.js";
 import type { HomeConfig, ModelInfo, OnProgress } from "./service.js";
 import { buffer, type FileSpec, type ModelSpec, named, resolve } from "./source.js";
@@ -142,7 +142,7 @@ class Install {
     const parts: Blob[] = [];
     const pieces = this.share ? copied(found.pieces, parts) : found.pieces;
     try {
-      const installed = await this.ready({ size: found.size, pieces }, found.meta, undefined);
+      const installed = this.onEncoder(await openPack({ size: found.size, pieces }), found.meta);
       return { ...installed, cached: true, pack: this.share ? new Blob(parts) : undefined };
     } catch (error) {
       if (["corrupted", "model_load"].includes(toBurrowError(error).code)) throw error;
@@ -150,8 +150,7 @@ class Install {
     }
   }
 
-  private async ready(pack: PackSource, meta: CachedMeta, sha256: string | undefined) {
-    const encoder = await openPack(pack, sha256);
+  private onEncoder(encoder: LocalEncoder, meta: CachedMeta): OnEncoder {
     const info = { ...encoder.info, id: this.spec.id };
     const installed: OnEncoder = { engine: "encoder", encoder, pack: undefined, info, cached: false };
     if (meta.vouched !== undefined) installed.vouched = meta.vouched;
@@ -176,26 +175,24 @@ class Install {
   private async fromPack(file: FileSpec): Promise<Installed> {
     const given = this.source.pack;
     const bytes = given instanceof Uint8Array || given instanceof Blob;
-    const pack = bytes ? new Blob([given as BlobPart]) : await this.spool(file, "pack");
-    const installed = await this.checked(this.ready(packOf(pack), {}, file.sha256));
+    const pack = bytes ? new Blob([given as BlobPart]) : this.share ? await this.spool(file, "pack") : undefined;
+    const encoder =
+      pack === undefined
+        ? openFed((sink) => this.fetch(file, "pack", sink, false), file.sha256)
+        : openPack(packOf(pack), file.sha256);
+    const installed = this.onEncoder(await this.checked(encoder), {});
     this.tell("verify", 1, 1);
-    return this.keep(installed, pack, {}, !bytes);
+    return this.keep({ ...installed, pack: this.share ? pack : undefined }, bytes ? pack : undefined, {});
   }
 
-  private async keep(
-    installed: OnEncoder,
-    pack: Blob,
-    meta: CachedMeta,
-    downloaded: boolean,
-  ): Promise<Installed> {
-    const ready = { ...installed, pack: this.share ? pack : undefined };
+  private async keep(installed: OnEncoder, pack: Blob | undefined, meta: CachedMeta): Promise<Installed> {
     const refused =
       this.cache === undefined
         ? "there is no IndexedDB here"
-        : await this.cache.put(this.spec.id, this.partialId("pack"), pack, meta, downloaded);
+        : await this.cache.put(this.spec.id, this.partialId("pack"), pack, meta);
     await this.dropPartials();
-    if (refused === undefined) return { ...ready, cached: true };
-    return { ...ready, reason: `not kept on this device: ${toBurrowError(refused).message}` };
+    if (refused === undefined) return { ...installed, cached: true };
+    return { ...installed, reason: `not kept on this device: ${toBurrowError(refused).message}` };
   }
 
   private async fromOnnx(): Promise<Installed> {
@@ -249,10 +246,15 @@ class Install {
 
   private async vouch(pack: Blob, probes: string[], expected: Float32Array[]): Promise<Installed> {
     this.tell("vouch", 0, probes.length);
-    const installed = await this.ready(packOf(pack), {}, undefined);
-    const { refused, ...vouched } = judge(expected, installed.encoder.embed(probes, "document").vectors, this.spec.precision);
+    const installed = this.onEncoder(await openPack(packOf(pack)), {});
+    const { refused, ...vouched } = judge(
+      expected,
+      installed.encoder.embed(probes, "document").vectors,
+      this.spec.precision,
+    );
     this.tell("vouch", probes.length, probes.length);
-    if (refused === undefined) return this.keep({ ...installed, vouched }, pack, { vouched }, false);
+    const shared = this.share ? pack : undefined;
+    if (refused === undefined) return this.keep({ ...installed, vouched, pack: shared }, pack, { vouched });
     installed.encoder.stop();
     return this.inInstaller(async (running) => this.onTract(running, await this.compile(running, true), refused));
   }
@@ -319,7 +321,7 @@ class Install {
   private async fetch(
     file: FileSpec,
     what: "model" | "pack" | "tokenizer",
-    sink: (chunk: Uint8Array) => Promise<void> | void,
+    sink: (chunk: Uint8Array, total: number) => Promise<void> | void,
     again: boolean,
   ): Promise<void> {
     if (file.url === undefined) throw new BurrowError("model_load", `There is no address for the ${what}`);

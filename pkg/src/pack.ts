@@ -4,7 +4,7 @@
  */
 import { LocalEncoder } from "./encoder.js";
 import { BurrowError } from "./errors.js";
-import { release } from "./memory.js";
+import { inBrowser, release } from "./memory.js";
 import { ArrivingPack } from "./wasm/burrow.js";
 
 /** What a page holds of a file beside the place where it ends up. */
@@ -37,12 +37,43 @@ export function packOf(file: Blob): PackSource {
  * @throws `corrupted` when it is damaged, `model_load` when it is not the one that the hash names.
  */
 export async function openPack({ size, pieces }: PackSource, sha256?: string): Promise<LocalEncoder> {
-  const arriving = new ArrivingPack(size);
-  try {
+  const fill = async (arriving: ArrivingPack) => {
     for await (const piece of pieces) {
       arriving.push(piece);
       release(piece);
     }
+  };
+  return arrived(new ArrivingPack(size), fill, sha256);
+}
+
+/** Starts a pack that is pushed, not pulled: `feed` calls its sink with each piece and the size of the whole. */
+export async function openFed(
+  feed: (sink: (piece: Uint8Array, size: number) => void) => Promise<void>,
+  sha256?: string,
+): Promise<LocalEncoder> {
+  let arriving: ArrivingPack | undefined;
+  const parts: Blob[] = [];
+  await feed((piece, size) => {
+    // A server that does not say how much is coming leaves its bytes in the browser until it is known.
+    if (size === 0) return void parts.push(inBrowser(piece));
+    arriving ??= new ArrivingPack(size);
+    arriving.push(piece);
+    release(piece);
+  }).catch((error: unknown) => {
+    arriving?.free();
+    throw error;
+  });
+  if (arriving === undefined) return openPack(packOf(new Blob(parts)), sha256);
+  return arrived(arriving, async () => undefined, sha256);
+}
+
+async function arrived(
+  arriving: ArrivingPack,
+  fill: (arriving: ArrivingPack) => Promise<void>,
+  sha256: string | undefined,
+): Promise<LocalEncoder> {
+  try {
+    await fill(arriving);
     if (sha256 !== undefined) checkHash(arriving.sha256(), sha256);
   } catch (error) {
     arriving.free();

@@ -10,7 +10,13 @@ describe("vouching", () => {
   it("accepts int8 of 0.98 on average and 0.95 on each probe, and nothing below either", () => {
     expect(judge(axis(4), [at(0.951), at(1), at(1), at(1)], "int8").refused).toBe(undefined);
     expect(judge(axis(4), [at(0.949), at(1), at(1), at(1)], "int8").refused).toMatch(/does not agree.*0\.949/);
-    expect(judge(axis(4), axis(4).map(() => at(0.979)), "int8").refused).toMatch(/0\.979/);
+    expect(
+      judge(
+        axis(4),
+        axis(4).map(() => at(0.979)),
+        "int8",
+      ).refused,
+    ).toMatch(/0\.979/);
   });
 
   it("accepts f32 of 0.9999 on each probe only", () => {

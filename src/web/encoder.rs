@@ -23,7 +23,7 @@ impl Encoder {
     /// Reads a pack; a damaged one is `corrupted`. The bytes are copied once, to where the kernels read them.
     #[wasm_bindgen(constructor)]
     pub fn new(pack: &Uint8Array) -> Result<Encoder> {
-        let mut arriving = ArrivingPack::new(pack.length() as usize);
+        let mut arriving = ArrivingPack::new(pack.length() as usize)?;
         arriving.push(pack)?;
         arriving.open()
     }
@@ -53,13 +53,15 @@ pub struct ArrivingPack {
 
 #[wasm_bindgen]
 impl ArrivingPack {
-    /// Makes room for so many bytes.
+    /// Makes room for so many bytes. The size may be only what a server claims.
     #[wasm_bindgen(constructor)]
-    pub fn new(size: usize) -> ArrivingPack {
-        Self {
-            bytes: AlignedBytes::zeroed(size),
+    pub fn new(size: usize) -> Result<ArrivingPack> {
+        let no_room =
+            || Error::model_load("there is no memory for a model pack of this size").with("size", size);
+        Ok(Self {
+            bytes: AlignedBytes::try_zeroed(size).ok_or_else(no_room)?,
             arrived: 0,
-        }
+        })
     }
 
     /// Takes the next bytes.

@@ -14,7 +14,8 @@ const [{ install }, { LocalInstaller }, { loadModules }, { startCore }] = await 
   ["install.js", "installer.js", "wasm.js", "encoder.js"].map(dist),
 );
 
-const models = process.env.BURROW_MODELS || join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "burrow/models");
+const models =
+  process.env.BURROW_MODELS || join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "burrow/models");
 const read = async (file) => new Uint8Array(await readFile(join(models, "bge-small-zh-v1.5", file)));
 const PRESET = "bge-small-zh-v1.5";
 /** Half a megabyte of the last layer's larger matrix, by its place in the published file. */
