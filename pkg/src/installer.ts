@@ -37,7 +37,7 @@ export interface InstallerService {
 let running = 0;
 
 /** What a trap interrupted stays borrowed and cannot be freed; its memory goes with the instance. */
-function release(installer: Installer): void {
+function letGo(installer: Installer): void {
   try {
     installer.free();
   } catch {
@@ -98,7 +98,7 @@ export class LocalInstaller implements InstallerService {
     this.current = undefined;
     running -= 1;
     if (running === 0) __wbg_reset_state();
-    else release(current);
+    else letGo(current);
   }
 
   private installer(): Installer {

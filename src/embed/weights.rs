@@ -257,10 +257,10 @@ impl BertWeights {
                 .with("expected", config.layers)
                 .with("found", self.layers.len()));
         }
-        let layers = self.layers.iter().enumerate();
-        layers
-            .map(|(index, layer)| layer.check(&format!("layer {index}"), config.hidden, config.intermediate))
-            .collect()
+        let mut layers = self.layers.iter().enumerate();
+        layers.try_for_each(|(index, layer)| {
+            layer.check(&format!("layer {index}"), config.hidden, config.intermediate)
+        })
     }
 
     /// The same for everything but the layers, which may not be here yet.
