@@ -29,7 +29,7 @@ const INT8_DIFFERENCE: f64 = 0.005;
 
 fn encoder(preset: &Preset, file: &str) -> SentenceEncoder {
     let model = OnnxModel::parse(&model_file(preset.name, file)).unwrap();
-    let engine = TractEngine::load(&model).unwrap();
+    let engine = TractEngine::load(model).unwrap();
     assert_eq!(engine.hidden_size(), preset.dims);
     let tokenizer = model_file(preset.name, "tokenizer.json");
     let tokenizer = WordPiece::from_tokenizer_json(&tokenizer, Some(preset.lowercase)).unwrap();
@@ -224,8 +224,7 @@ fn the_chinese_model_scores_four_memories_as_sentence_transformers_does() {
 fn a_truncated_or_foreign_file_is_a_coded_error() {
     let whole = model_file("bge-small-zh-v1.5", "model_quantized.onnx");
     for length in [0, 1, 100, 10_000, whole.len() / 2, whole.len() - 1] {
-        let error =
-            OnnxModel::parse(&whole[..length]).and_then(|model| TractEngine::load(&model).map(|_| ()));
+        let error = OnnxModel::parse(&whole[..length]).and_then(|model| TractEngine::load(model).map(|_| ()));
         assert_eq!(error.unwrap_err().code(), "model_load", "{length} bytes");
     }
     let page = b"<!doctype html><html><body>Not found</body></html>";

@@ -73,7 +73,7 @@ fn tract_runs_every_variant_as_onnxruntime_does() {
     let expected = expected();
     let sequences: Vec<_> = expected.sequences.iter().map(Vec::as_slice).collect();
     for (name, wanted) in expected.graphs.iter().filter(|(name, _)| *name != TRACT_CANNOT) {
-        let engine = TractEngine::load(&graph(name)).unwrap_or_else(|error| panic!("{name}: {error:?}"));
+        let engine = TractEngine::load(graph(name)).unwrap_or_else(|error| panic!("{name}: {error:?}"));
         assert_eq!(engine.hidden_size(), expected.shape.hidden);
         for (at, pooling) in [Pooling::Cls, Pooling::Mean].into_iter().enumerate() {
             let vectors = engine.run(&sequences, pooling).unwrap();
@@ -88,7 +88,7 @@ fn tract_runs_every_variant_as_onnxruntime_does() {
 #[test]
 fn what_tract_cannot_run_is_an_error_when_it_is_loaded() {
     assert_eq!(
-        TractEngine::load(&graph(TRACT_CANNOT)).err().unwrap().code(),
+        TractEngine::load(graph(TRACT_CANNOT)).err().unwrap().code(),
         "model_load"
     );
 }
@@ -215,7 +215,7 @@ fn weights_of_a_real_file_give_what_tract_gives() {
         .iter()
         .map(|v| *v as f32)
         .collect();
-    let theirs = TractEngine::load(&model)
+    let theirs = TractEngine::load(model)
         .unwrap()
         .run(&[&ids], Pooling::Cls)
         .unwrap();
@@ -225,7 +225,7 @@ fn weights_of_a_real_file_give_what_tract_gives() {
 
 #[test]
 fn ids_beyond_the_vocabulary_are_an_error_and_no_panic() {
-    let engine = TractEngine::load(&graph("plain-opset14")).unwrap();
+    let engine = TractEngine::load(graph("plain-opset14")).unwrap();
     assert_eq!(
         engine.run(&[&[2, 40, 3]], Pooling::Cls).unwrap_err().code(),
         "embedding"

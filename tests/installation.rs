@@ -39,7 +39,7 @@ fn install(name: &str, file: &str, precision: &str) -> Installation {
 fn least_cosine(name: &str, file: &str, precision: Precision) -> f64 {
     let mut installation = install(name, file, precision.name());
     assert_eq!(installation.compile().unwrap().unrecognised, None);
-    let pack = installation.pack(precision).unwrap();
+    let pack = install(name, file, precision.name()).pack(precision).unwrap();
     if let Some(folder) = std::env::var_os("BURROW_KEEP_PACKS") {
         let path = PathBuf::from(folder).join(format!("{name}-{}.pack", precision.name()));
         std::fs::write(path, &*pack).unwrap();

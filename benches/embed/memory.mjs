@@ -1,6 +1,7 @@
 // Memory, of processes as the system counts it: resident size beyond what the empty host took, and its highest point.
 //
-// In Chromium it is the page's process, workers included; what IndexedDB keeps is the browser's. In Node it is a
+// In Chromium it is the page's process, workers and code included, beyond the same page before it did anything; what
+// IndexedDB and blobs keep is the browser's. In Node it is a
 // process per engine, collected before it is looked at, since a file's bytes linger until then. Linux only: elsewhere
 // only the size of the wasm memories is known.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";

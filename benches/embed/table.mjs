@@ -38,7 +38,7 @@ export function printReport({ speed, cold, memory }) {
     }
   }
   if (memory.length > 0) {
-    console.log("\nMemory");
+    console.log("\nMemory, beyond an empty host: the same page or process before it did anything");
     console.log(`  ${"".padEnd(58)}${["wasm", "resident", "peak"].map((title) => title.padStart(10)).join("")}`);
     for (const row of memory) {
       const cells = [row.wasm, row.resident, row.peak].map((bytes) => megabytes(bytes).padStart(10));

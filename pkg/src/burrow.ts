@@ -5,6 +5,7 @@ import { findHome, type Home } from "./home.js";
 import { encodeOperation, encodeOperations, reviveResult } from "./operations.js";
 import { Persistence } from "./persistence.js";
 import { guarded } from "./progress.js";
+import { gone } from "./rpc.js";
 import type { CustomEmbed, EmbedConfig, StoreConfig, StoreService } from "./service.js";
 import type {
   Document,
@@ -176,7 +177,7 @@ export class Burrow {
    * embedder, and later ones, reject with `closed`; nothing of them was stored.
    */
   close(): Promise<void> {
-    this.closing ??= this.service.close().finally(() => this.home.leave());
+    this.closing ??= gone(this.service.close()).finally(() => this.home.leave());
     return this.closing;
   }
 

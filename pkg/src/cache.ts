@@ -3,8 +3,13 @@
  * IndexedDB, or no room, a model is simply fetched again, and `stats()` says that it is not kept.
  */
 import type { PartialFile, PartialMeta } from "./download.js";
-import type { BurrowError } from "./errors.js";
+import { BurrowError } from "./errors.js";
+import { release } from "./memory.js";
+import { type PackSource, PIECE, piecesOf } from "./pack.js";
 import { ModelCache } from "./wasm/burrow.js";
+
+/** Bytes of a kept chunk at most: what was gathered, and the network's last. */
+const MOST = 4 * PIECE;
 
 /** What is written beside a kept model. */
 export interface CachedMeta {
@@ -26,28 +31,38 @@ export async function openCache(): Promise<Cache | undefined> {
 export class Cache {
   constructor(private readonly models: ModelCache) {}
 
-  /**
-   * A kept model. One that was damaged is dropped and is an error of code `corrupted`; one that cannot be read for
-   * another reason counts as not kept.
-   */
-  async get(id: string): Promise<{ bytes: Uint8Array; meta: CachedMeta } | undefined> {
+  /** A kept model; reading it throws `corrupted` when it is damaged. One that cannot be looked up counts as not kept. */
+  async get(id: string): Promise<(PackSource & { meta: CachedMeta }) | undefined> {
+    const found = await this.models.complete(id).catch((error: unknown) => {
+      if ((error as Partial<BurrowError>).code === "corrupted") throw error;
+      return undefined;
+    });
+    if (found === undefined) return undefined;
+    const { received: size, chunks, meta } = found;
+    // A damaged size must not ask for memory that is not there.
+    if (size > chunks * MOST) throw new BurrowError("corrupted", `The kept model ${id} has an impossible size`);
+    const pieces = this.chunks(chunks, (index) => this.models.chunk(id, index));
+    return { size, pieces, meta: JSON.parse(meta) as CachedMeta };
+  }
+
+  /** Keeps a pack; why it could not be, otherwise. One that is not given was downloaded to the partial file `from`. */
+  async put(id: string, from: string, pack: Blob | undefined, meta: CachedMeta): Promise<unknown> {
     try {
-      const found = await this.models.get(id);
-      return found && { bytes: found.bytes, meta: JSON.parse(found.meta) as CachedMeta };
+      if (pack !== undefined) await this.write(from, pack);
+      await this.models.promote(from, id, JSON.stringify(meta));
+      return undefined;
     } catch (error) {
-      if ((error as Partial<BurrowError>).code !== "corrupted") return undefined;
-      await this.drop(id);
-      throw error;
+      await this.drop(from);
+      return error;
     }
   }
 
-  /** Keeps a model; why it could not be, otherwise. */
-  async put(id: string, bytes: Uint8Array, meta: CachedMeta): Promise<unknown> {
-    try {
-      await this.models.put(id, bytes, JSON.stringify(meta));
-      return undefined;
-    } catch (error) {
-      return error;
+  private async write(id: string, file: Blob): Promise<void> {
+    let at = 0;
+    for await (const piece of piecesOf(file)) {
+      await this.models.append(id, at, piece, "{}");
+      at += piece.length;
+      release(piece);
     }
   }
 
@@ -62,7 +77,11 @@ export class Cache {
         const found = await this.models.partial(id);
         if (found === undefined) return undefined;
         const { received, chunks, meta } = found;
-        return { received, meta: JSON.parse(meta) as PartialMeta, chunks: this.chunks(id, chunks) };
+        return {
+          received,
+          meta: JSON.parse(meta) as PartialMeta,
+          chunks: this.chunks(chunks, (index) => this.models.partialChunk(id, index)),
+        };
       },
       append: (offset, chunk, meta) => this.models.append(id, offset, chunk, JSON.stringify(meta)),
       drop: () => this.drop(id),
@@ -75,7 +94,7 @@ export class Cache {
   }
 
   /** One at a time: the whole would stand in memory twice. */
-  private async *chunks(id: string, count: number): AsyncGenerator<Uint8Array> {
-    for (let index = 0; index < count; index++) yield await this.models.partialChunk(id, index);
+  private async *chunks(count: number, read: (index: number) => Promise<Uint8Array>): AsyncGenerator<Uint8Array> {
+    for (let index = 0; index < count; index++) yield await read(index);
   }
 }

@@ -94,7 +94,8 @@ async function make(source: ModelSource, found: Found, onProgress: (event: Progr
   }
   const { model, tokenizer } = found;
   const home = await loadModules(undefined);
-  return install({ ...source, files: { model, tokenizer }, sha256 }, { home, spawn: undefined }, onProgress, undefined);
+  const files = { model, tokenizer };
+  return install({ ...source, files, sha256 }, { home, spawn: undefined }, onProgress, undefined, true);
 }
 
 async function pack([given, ...rest]: string[], options: Options): Promise<void> {
@@ -112,8 +113,8 @@ async function pack([given, ...rest]: string[], options: Options): Promise<void>
     installed.installer.stop();
     throw new BurrowError("model_load", `no pack can be made of ${found.name}: ${installed.reason}`);
   }
-  const bytes = installed.pack;
-  if (bytes === undefined) throw new BurrowError("internal", "the installation let go of its pack");
+  if (installed.pack === undefined) throw new BurrowError("internal", "the installation let go of its pack");
+  const bytes = new Uint8Array(await installed.pack.arrayBuffer());
   const file = options.output ?? `${found.name}.${source.precision}.pack`;
   await writeFile(file, bytes);
   report(file, bytes, installed, preset);

@@ -4,7 +4,7 @@ import { basename, dirname, extname, join, resolve } from "node:path";
 
 import { download } from "./download.js";
 import { BurrowError } from "./errors.js";
-import type { ModelSpec } from "./install.js";
+import type { ModelSpec } from "./source.js";
 import type { Preset, ProgressEvent } from "./types.js";
 import { resolveModel } from "./wasm/burrow.js";
 

@@ -2,7 +2,7 @@
  * WebAssembly from whatever it comes in. Works the same in the page and in its workers, and knows no address of its
  * own: those are in `wasm.ts`, out of the workers' reach, so that bundlers find each address once.
  */
-import { BurrowError, toBurrowError } from "./errors.js";
+import { BurrowError, describe, toBurrowError } from "./errors.js";
 import type { Stats, WasmSource } from "./types.js";
 
 /** A host that has its own way to the modules. */
@@ -66,7 +66,8 @@ export async function compileSource(source: WasmSource): Promise<WebAssembly.Mod
     if (given instanceof Response) return await compileResponse(given);
     return await compile(given as BufferSource);
   } catch (error) {
-    throw toBurrowError(error, "internal", "The given WebAssembly cannot be used");
+    const message = `The given WebAssembly cannot be used: ${describe(error)}`;
+    throw new BurrowError("invalid_argument", message, { cause: error });
   }
 }
 

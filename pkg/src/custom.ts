@@ -2,7 +2,7 @@
  * Embedders that the application brings: a function, or LangChain's `Embeddings`. They stay where the application
  * is; the store's home calls them across the border.
  */
-import { BurrowError, toBurrowError } from "./errors.js";
+import { aborted, BurrowError, describe } from "./errors.js";
 import type { CustomEmbed, EmbedConfig } from "./service.js";
 import type { Embeddings, EmbedFunction, IndexOptions, ModelSource } from "./types.js";
 
@@ -65,7 +65,10 @@ export function customEmbed(embed: Embed): CustomEmbed | undefined {
       const vectors = await call(texts, signal === undefined ? { kind } : { kind, signal });
       return { vectors: check(vectors, texts.length) };
     } catch (error) {
-      throw toBurrowError(error, "embedding", "The embedder failed");
+      // An abort of its own (a time limit, perhaps) is its failure; only the caller's is an abort.
+      if (signal?.aborted === true) throw aborted(signal.reason);
+      if (error instanceof BurrowError) throw error;
+      throw new BurrowError("embedding", `The embedder failed: ${describe(error)}`, { cause: error });
     }
   };
 }

@@ -24,8 +24,8 @@ export interface PartialFile {
 }
 
 export interface DownloadOptions {
-  /** Receives the file from its first byte, in order. The chunk may be moved away. */
-  sink: (chunk: Uint8Array) => Promise<void> | void;
+  /** Receives the file from its first byte, in order. The chunk is its own, to be moved away or released; a total of 0 is unknown. */
+  sink: (chunk: Uint8Array, total: number) => Promise<void> | void;
   partial?: PartialFile;
   /** Bytes, where known beforehand. */
   size?: number;
@@ -37,6 +37,8 @@ export interface DownloadOptions {
 
 /** Chunks of a network are small; passing them on has a price each. */
 const CHUNK = 4 << 20;
+/** What is asked of a stream at once. */
+const READ = 1 << 20;
 /** How often one call picks up a connection that broke. */
 const RESUMES = 3;
 
@@ -176,9 +178,11 @@ class Download {
     this.options.onProgress?.(this.offset, this.total());
     try {
       for await (const chunk of chunks(response)) {
-        parts.push(chunk);
-        // The first bytes go on at once: a wrong file is recognised by them.
-        if (parts.length >= CHUNK || this.offset === 0) await this.deliver(parts.take());
+        for (let rest = chunk; rest.length > 0; ) {
+          rest = parts.push(rest);
+          // The first bytes go on at once: a wrong file is recognised by them.
+          if (parts.length === CHUNK || this.offset === 0) await this.deliver(parts.take());
+        }
         this.options.onProgress?.(this.offset + parts.length, this.total());
       }
     } catch (error) {
@@ -200,7 +204,7 @@ class Download {
 
   private async pass(bytes: Uint8Array): Promise<void> {
     this.offset += bytes.length;
-    await this.options.sink(bytes);
+    await this.options.sink(bytes, this.total());
   }
 
   /** A full disk must not stop a download that fits into memory. */
@@ -224,43 +228,72 @@ class Interrupted extends Error {
   }
 }
 
-/** Collects chunks into one. */
+/** Collects a network's chunks into larger ones, each a buffer of its own. */
 class Gathered {
-  private parts: Uint8Array[] = [];
+  private bytes: Uint8Array<ArrayBuffer> | undefined;
   length = 0;
 
-  push(part: Uint8Array): void {
-    this.parts.push(part);
-    this.length += part.length;
+  /** Copies what there is room for; what there is not comes back. */
+  push(part: Uint8Array): Uint8Array {
+    this.bytes ??= new Uint8Array(CHUNK);
+    const fits = part.subarray(0, CHUNK - this.length);
+    this.bytes.set(fits, this.length);
+    this.length += fits.length;
+    return part.subarray(fits.length);
   }
 
   take(): Uint8Array {
-    const whole = new Uint8Array(this.length);
-    let at = 0;
-    for (const part of this.parts) {
-      whole.set(part, at);
-      at += part.length;
-    }
-    this.parts = [];
+    const { bytes, length } = this;
     this.length = 0;
-    return whole;
+    if (bytes === undefined || length < CHUNK) return bytes?.slice(0, length) ?? new Uint8Array();
+    this.bytes = undefined;
+    return bytes;
   }
 }
 
+/** What has arrived; each is good until the next. */
 async function* chunks(response: Response): AsyncGenerator<Uint8Array> {
-  const reader = response.body?.getReader();
-  if (reader === undefined) return;
+  const { body } = response;
+  if (body === null) return;
+  const reading = inPlace(body) ?? plainly(body);
   try {
     for (;;) {
-      const { done, value } = await reader.read().catch((error: unknown) => {
+      const { done, value } = await reading.read().catch((error: unknown) => {
         throw new Interrupted(error);
       });
-      if (done) return;
+      if (done || value === undefined) return;
       yield value;
     }
   } finally {
-    reader.cancel().catch(() => undefined);
+    reading.cancel().catch(() => undefined);
   }
+}
+
+interface Reading {
+  read(): Promise<{ done: boolean; value?: Uint8Array | undefined }>;
+  cancel(): Promise<void>;
+}
+
+/** One buffer for all of them, where the stream can: else the network's chunks lie about until they are collected. */
+function inPlace(body: ReadableStream<Uint8Array>): Reading | undefined {
+  let reader: ReadableStreamBYOBReader;
+  try {
+    reader = body.getReader({ mode: "byob" });
+  } catch {
+    return undefined;
+  }
+  let buffer = new ArrayBuffer(READ);
+  const read = async () => {
+    const { done, value } = await reader.read(new Uint8Array(buffer));
+    if (value !== undefined) buffer = value.buffer;
+    return { done, value };
+  };
+  return { read, cancel: () => reader.cancel() };
+}
+
+function plainly(body: ReadableStream<Uint8Array>): Reading {
+  const reader = body.getReader();
+  return { read: () => reader.read(), cancel: () => reader.cancel() };
 }
 
 /**

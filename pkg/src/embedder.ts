@@ -3,6 +3,7 @@ import { plainSource } from "./custom.js";
 import { aborted, BurrowError, throwIfAborted } from "./errors.js";
 import { findHome, type Home } from "./home.js";
 import { guarded } from "./progress.js";
+import { gone } from "./rpc.js";
 import type { ModelInfo } from "./service.js";
 import type { ModelSource, ModelStats, OpenOptions, Preset, TextKind } from "./types.js";
 
@@ -77,7 +78,7 @@ export class Embedder {
 
   /** Lets go of the model; later calls reject with `closed`. */
   close(): Promise<void> {
-    this.closing ??= this.home.embed.close().finally(() => this.home.leave());
+    this.closing ??= gone(this.home.embed.close()).finally(() => this.home.leave());
     return this.closing;
   }
 }

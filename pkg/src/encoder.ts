@@ -2,7 +2,7 @@
 import { moved } from "./rpc.js";
 import type { Embedded, ModelInfo } from "./service.js";
 import type { TextKind } from "./types.js";
-import init, { Encoder } from "./wasm/burrow.js";
+import init, { type Encoder } from "./wasm/burrow.js";
 
 let started: Promise<unknown> | undefined;
 
@@ -28,12 +28,10 @@ export function split(flat: { vectors: Float32Array; truncated: Uint8Array }, co
 
 /** An encoder in this thread. */
 export class LocalEncoder {
-  private readonly encoder: Encoder;
+  readonly inThread = true;
   readonly info: ModelInfo;
 
-  /** @throws `corrupted` when the pack is damaged. */
-  constructor(pack: Uint8Array) {
-    this.encoder = new Encoder(pack);
+  constructor(private readonly encoder: Encoder) {
     this.info = JSON.parse(this.encoder.info()) as ModelInfo;
   }
 
@@ -43,19 +41,5 @@ export class LocalEncoder {
 
   stop(): void {
     this.encoder.free();
-  }
-}
-
-/** An encoder in a worker of a pool. */
-export class EncoderService {
-  private local: LocalEncoder | undefined;
-
-  async load(module: WebAssembly.Module, pack: Uint8Array): Promise<void> {
-    await startCore(module);
-    this.local = new LocalEncoder(pack);
-  }
-
-  async embed(texts: string[], kind: TextKind): Promise<Embedded> {
-    return (this.local as LocalEncoder).embed(texts, kind);
   }
 }

@@ -1,6 +1,6 @@
 /** Where a store or a model lives: a worker in a page, this thread elsewhere, and this thread too when no worker starts. */
 import { EmbedHome } from "./embed_home.js";
-import { describe, toBurrowError } from "./errors.js";
+import { BurrowError, describe, toBurrowError } from "./errors.js";
 import type { Host } from "./install.js";
 import type { Link } from "./rpc.js";
 import type { EmbedService, HomeConfig, StoreService } from "./service.js";
@@ -8,6 +8,9 @@ import { inPage, spawnDirectly, startWorker } from "./spawn.js";
 import { StoreHome } from "./store_home.js";
 import type { OpenOptions, Stats } from "./types.js";
 import { loadModules } from "./wasm.js";
+
+/** A worker that has loaded has little left to do. */
+const SETTLE_MS = 20_000;
 
 export interface Home {
   store: StoreService;
@@ -52,11 +55,15 @@ function coded<S extends object>(service: S): S {
 }
 
 async function inWorker(home: HomeConfig, link: Link): Promise<Home> {
+  const late = new BurrowError("internal", `The worker did not settle within ${SETTLE_MS / 1000} s`);
+  const timer = setTimeout(() => link.stop(late), SETTLE_MS);
   try {
     await link.service<{ settle(home: HomeConfig): Promise<void> }>("home").settle(home);
   } catch (error) {
     link.stop();
     throw error;
+  } finally {
+    clearTimeout(timer);
   }
   return {
     store: link.service<StoreService>("store"),

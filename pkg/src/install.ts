@@ -5,48 +5,34 @@
  * kept pack? ──yes──▶ encoder
  *     │ no
  *     ▼
- * download ▶ verify ▶ compile (tract) ▶ recognised? ──yes──▶ pack ▶ vouch ──agree──▶ keep, encoder
- *                                           │ no                    │ differ
- *                                           ▼                       ▼
- *                                       tract runs it, and stats() says why
+ * download ▶ verify ▶ compile (tract) ▶ recognised? ──yes──▶ probes ▶ pack ▶ vouch ──agree──▶ keep, encoder
+ *                                           │ no                               │ differ
+ *                                           ▼                                  ▼
+ *                                       tract runs it, and stats() says why ◀──┘
  * ```
  *
- * The installer lives in a worker of its own that is dropped when the pack is made: its memory goes back with it.
- * A kept pack that turns out damaged is dropped and installed anew; when that fails too, the error is `corrupted`.
+ * What a page's memory holds at its highest is what a small device can bear, and a wasm memory never shrinks. So tract
+ * and the making of the pack have a worker each, one after the other, and the encoder starts when both are gone; what
+ * must outlive a worker (the file, the pack) waits in the cache or in a `Blob`, which are the browser's memory. A kept pack that turns out damaged is dropped and installed anew; when that fails too, the error is `corrupted`.
  */
 import { type Cache, type CachedMeta, openCache } from "./cache.js";
 import { download, type PartialFile } from "./download.js";
-import { LocalEncoder } from "./encoder.js";
+import type { LocalEncoder } from "./encoder.js";
 import { BurrowError, throwIfAborted, toBurrowError } from "./errors.js";
 import type { Compiled, InstallerService } from "./installer.js";
 import { LocalInstaller } from "./installer.js";
-import { Link } from "./rpc.js";
+import { inBrowser } from "./memory.js";
+import { openFed, openPack, packOf, piecesOf } from "./pack.js";
+import { Link, moved } from "./rpc.js";
 import type { HomeConfig, ModelInfo, OnProgress } from "./service.js";
+import { buffer, type FileSpec, type ModelSpec, named, resolve } from "./source.js";
 import type { ModelSource } from "./types.js";
-import { resolveModel, sha256 } from "./wasm/burrow.js";
+import { judge } from "./vouch.js";
 
 /** Where a home is, and how it starts workers, if it can. */
 export interface Host {
   home: HomeConfig;
   spawn: (() => Worker) | undefined;
-}
-
-interface FileSpec {
-  url?: string;
-  size?: number;
-  sha256?: string;
-}
-
-/** A model with nothing left to decide, as the core resolves it. */
-export interface ModelSpec {
-  id: string;
-  fingerprint?: string;
-  precision: "int8" | "f32";
-  model?: FileSpec;
-  tokenizer?: FileSpec;
-  pack?: FileSpec;
-  maxTokens: number;
-  dims?: number;
 }
 
 /** A model that is ready to run. */
@@ -58,9 +44,11 @@ export type Installed = {
   reason?: string;
   vouched?: { cosine: number; probes: number };
 } & (
-  | { engine: "encoder"; encoder: LocalEncoder; pack: Uint8Array | undefined }
+  | { engine: "encoder"; encoder: LocalEncoder; pack: Blob | undefined }
   | { engine: "tract"; installer: RunningInstaller }
 );
+
+type OnEncoder = Installed & { engine: "encoder" };
 
 /** An installer and the way to end it. */
 export interface RunningInstaller {
@@ -68,52 +56,18 @@ export interface RunningInstaller {
   stop(): void;
 }
 
-/**
- * How alike tract and the encoder have to be: on average, and on each probe. In int8 both round, each in its own way, and
- * a probe of one word or none has no other tokens to average that out: two right implementations of the published
- * files were seen at 0.961 there, at 0.983 and more on average. What is looked for, a misread graph, is off on every probe.
- */
-const AGREEMENT = { f32: { mean: 0.9999, least: 0.9999 }, int8: { mean: 0.98, least: 0.95 } } as const;
-
-/** A model file's bytes need a name, which is their hash. */
-async function named(source: ModelSource): Promise<ModelSource> {
-  const bytes = source.pack instanceof Uint8Array || source.pack instanceof Blob ? source.pack : source.files?.model;
-  if (bytes === undefined || source.sha256 !== undefined) return source;
-  if (source.pack === undefined && source.preset !== undefined) return source;
-  return { ...source, sha256: await sha256Of(await buffer(bytes)) };
-}
-
-/** A page without https has no `crypto.subtle`; the core hashes there, more slowly. */
-async function sha256Of(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
-  if (globalThis.crypto?.subtle === undefined) return sha256(bytes);
-  const digest = await crypto.subtle.digest("SHA-256", bytes);
-  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
-}
-
-async function buffer(bytes: Uint8Array | Blob): Promise<Uint8Array<ArrayBuffer>> {
-  return bytes instanceof Uint8Array ? (bytes as Uint8Array<ArrayBuffer>) : new Uint8Array(await bytes.arrayBuffer());
-}
-
-/** Bytes are marked by `true`: they stay on this side. */
-function resolve(source: ModelSource): ModelSpec {
-  const { files, pack, ...plain } = source;
-  const marked: Record<string, unknown> = { ...plain };
-  if (files !== undefined) marked["files"] = true;
-  if (pack !== undefined) marked["pack"] = typeof pack === "string" ? pack : true;
-  return JSON.parse(resolveModel(JSON.stringify(marked))) as ModelSpec;
-}
-
-/** Brings a model to where it can run. */
+/** Brings a model to where it can run; `share` leaves its pack with it, for further instances. */
 export async function install(
   source: ModelSource,
   host: Host,
   onProgress: OnProgress,
   signal: AbortSignal | undefined,
+  share: boolean,
 ): Promise<Installed> {
   const complete = await named(source);
   const spec = resolve(complete);
   const cache = await openCache();
-  const flow = new Install(spec, complete, host, cache, onProgress, signal);
+  const flow = new Install(spec, complete, host, cache, onProgress, signal, share);
   try {
     return await flow.run();
   } finally {
@@ -124,6 +78,11 @@ export async function install(
 class Install {
   /** Part of a file came from an earlier download. */
   private resumed = false;
+  /** The downloaded file, where there is no cache to read it from again. */
+  private file: Blob | undefined;
+  private rules: Blob | undefined;
+  /** What was kept turned out damaged. */
+  private damaged = false;
 
   constructor(
     private readonly spec: ModelSpec,
@@ -132,25 +91,45 @@ class Install {
     private readonly cache: Cache | undefined,
     private readonly onProgress: OnProgress,
     private readonly signal: AbortSignal | undefined,
+    private readonly share: boolean,
   ) {}
 
   async run(): Promise<Installed> {
-    let damaged: unknown;
+    return (await this.lookUp()) ?? (await this.alone(async () => (await this.lookUp()) ?? (await this.orDamaged())));
+  }
+
+  /** One tab downloads, the others find what it has kept; where there are no locks or no cache, each does it all. */
+  private async alone(work: () => Promise<Installed>): Promise<Installed> {
+    const { locks } = globalThis.navigator ?? {};
+    if (locks === undefined || this.cache === undefined) return work();
     try {
-      const kept = await this.kept();
-      if (kept !== undefined) return kept;
+      const options = this.signal === undefined ? {} : { signal: this.signal };
+      return await locks.request(`burrow-memory: model ${this.spec.id}`, options, work);
+    } catch (error) {
+      throwIfAborted(this.signal);
+      throw error;
+    }
+  }
+
+  private async lookUp(): Promise<Installed | undefined> {
+    try {
+      return await this.kept();
     } catch (error) {
       const { code } = toBurrowError(error);
       if (code !== "corrupted" && code !== "model_load") throw error;
       // `model_load` is a pack of another version: no damage, and made again all the same.
-      if (code === "corrupted") damaged = error;
+      if (code === "corrupted") this.damaged = true;
       await this.cache?.drop(this.spec.id);
+      return undefined;
     }
+  }
+
+  private async orDamaged(): Promise<Installed> {
     try {
       return await this.anew();
     } catch (error) {
       const failure = toBurrowError(error, "model_load");
-      if (damaged === undefined || failure.code === "aborted") throw failure;
+      if (!this.damaged || failure.code === "aborted") throw failure;
       const message = `The kept model ${this.spec.id} is damaged, and could not be installed anew: ${failure.message}`;
       throw new BurrowError("corrupted", message, { details: failure.details, cause: failure });
     }
@@ -160,13 +139,20 @@ class Install {
     const found = await this.cache?.get(this.spec.id);
     throwIfAborted(this.signal);
     if (found === undefined) return undefined;
-    return this.ready(found.bytes, found.meta, true);
+    const parts: Blob[] = [];
+    const pieces = this.share ? copied(found.pieces, parts) : found.pieces;
+    try {
+      const installed = this.onEncoder(await openPack({ size: found.size, pieces }), found.meta);
+      return { ...installed, cached: true, pack: this.share ? new Blob(parts) : undefined };
+    } catch (error) {
+      if (["corrupted", "model_load"].includes(toBurrowError(error).code)) throw error;
+      return undefined;
+    }
   }
 
-  private ready(pack: Uint8Array, meta: CachedMeta, cached: boolean): Installed {
-    const encoder = new LocalEncoder(pack);
+  private onEncoder(encoder: LocalEncoder, meta: CachedMeta): OnEncoder {
     const info = { ...encoder.info, id: this.spec.id };
-    const installed: Installed = { engine: "encoder", encoder, pack, info, cached };
+    const installed: OnEncoder = { engine: "encoder", encoder, pack: undefined, info, cached: false };
     if (meta.vouched !== undefined) installed.vouched = meta.vouched;
     if (meta.reason !== undefined) installed.reason = meta.reason;
     return installed;
@@ -187,76 +173,90 @@ class Install {
   }
 
   private async fromPack(file: FileSpec): Promise<Installed> {
-    const pack = await this.bytesOf(this.source.pack, file, "pack");
-    if (file.sha256 !== undefined) await checkHash(pack, file.sha256);
+    const given = this.source.pack;
+    const bytes = given instanceof Uint8Array || given instanceof Blob;
+    const pack = bytes ? new Blob([given as BlobPart]) : this.share ? await this.spool(file, "pack") : undefined;
+    const encoder =
+      pack === undefined
+        ? openFed((sink) => this.fetch(file, "pack", sink, false), file.sha256)
+        : openPack(packOf(pack), file.sha256);
+    const installed = this.onEncoder(await this.checked(encoder), {});
     this.tell("verify", 1, 1);
-    const kept = await this.keep(this.ready(pack, {}, false), pack, {});
-    await this.dropPartials();
-    return kept;
+    return this.keep({ ...installed, pack: this.share ? pack : undefined }, bytes ? pack : undefined, {});
   }
 
-  private async keep(installed: Installed, pack: Uint8Array, meta: CachedMeta): Promise<Installed> {
+  private async keep(installed: OnEncoder, pack: Blob | undefined, meta: CachedMeta): Promise<Installed> {
     const refused =
-      this.cache === undefined ? "there is no IndexedDB here" : await this.cache.put(this.spec.id, pack, meta);
+      this.cache === undefined
+        ? "there is no IndexedDB here"
+        : await this.cache.put(this.spec.id, this.partialId("pack"), pack, meta);
+    await this.dropPartials();
     if (refused === undefined) return { ...installed, cached: true };
     return { ...installed, reason: `not kept on this device: ${toBurrowError(refused).message}` };
   }
 
   private async fromOnnx(): Promise<Installed> {
+    const compiled = await this.inInstaller(async (running) => {
+      const found = await this.compile(running, false);
+      if (!found.recognised) return this.onTract(running, found, found.reason ?? "the graph is not recognised");
+      const probes = await running.service.probes();
+      return { probes, expected: (await running.service.embed(probes, "document")).vectors };
+    });
+    if ("engine" in compiled) return compiled;
+    const pack = await this.inInstaller(async (running) => {
+      await this.receive(running.service, true);
+      await running.service.verify();
+      return running.service.pack(this.spec.precision);
+    });
+    this.tell("compile", 1, 1);
+    return this.vouch(pack, compiled.probes, compiled.expected);
+  }
+
+  private async compile(running: RunningInstaller, again: boolean): Promise<Compiled> {
+    const { service } = running;
+    await this.receive(service, again);
+    const tell = again ? () => undefined : this.tell.bind(this);
+    tell("verify", 0, 1);
+    await this.checked(service.verify());
+    tell("verify", 1, 1);
+    tell("compile", 0, 1);
+    return service.compile();
+  }
+
+  /** A step in an installer of its own, which ends with the step unless the model is to run there. */
+  private async inInstaller<T>(step: (running: RunningInstaller) => Promise<T>): Promise<T> {
+    throwIfAborted(this.signal);
     const running = await this.startInstaller();
-    let inUse = false;
     const stop = () => running.stop();
     this.signal?.addEventListener("abort", stop, { once: true });
+    let result: T | undefined;
     try {
-      const installed = await this.through(running);
-      inUse = installed.engine === "tract";
-      return installed;
+      result = await step(running);
+      throwIfAborted(this.signal);
+      return result;
     } catch (error) {
+      result = undefined;
       throwIfAborted(this.signal);
       throw error;
     } finally {
       this.signal?.removeEventListener("abort", stop);
-      if (!inUse) running.stop();
+      if ((result as Partial<Installed> | undefined)?.engine !== "tract") running.stop();
     }
   }
 
-  private async through(running: RunningInstaller): Promise<Installed> {
-    const { service } = running;
-    await this.receive(service);
-    this.tell("verify", 0, 1);
-    await this.checked(service.verify());
-    this.tell("verify", 1, 1);
-    this.tell("compile", 0, 1);
-    const compiled = await service.compile();
-    this.tell("compile", 1, 1);
-    throwIfAborted(this.signal);
-    if (!compiled.recognised) return this.onTract(running, compiled, compiled.reason ?? "the graph is not recognised");
-    const pack = await service.pack(this.spec.precision);
-    throwIfAborted(this.signal);
-    return this.vouch(running, compiled, pack);
-  }
-
-  private async vouch(running: RunningInstaller, compiled: Compiled, pack: Uint8Array): Promise<Installed> {
-    const installed = this.ready(pack, {}, false) as Installed & { engine: "encoder" };
-    const probes = await running.service.probes();
+  private async vouch(pack: Blob, probes: string[], expected: Float32Array[]): Promise<Installed> {
     this.tell("vouch", 0, probes.length);
-    const expected = await running.service.embed(probes, "document");
-    const found = installed.encoder.embed(probes, "document");
-    const cosines = probes.map((_, i) => cosineOf(expected.vectors[i], found.vectors[i]));
-    const cosine = Math.min(...cosines);
-    const mean = cosines.reduce((sum, each) => sum + each, 0) / cosines.length;
+    const installed = this.onEncoder(await openPack(packOf(pack)), {});
+    const { refused, ...vouched } = judge(
+      expected,
+      installed.encoder.embed(probes, "document").vectors,
+      this.spec.precision,
+    );
     this.tell("vouch", probes.length, probes.length);
-    throwIfAborted(this.signal);
-    const agreement = AGREEMENT[this.spec.precision];
-    if (!(cosine >= agreement.least && mean >= agreement.mean)) {
-      installed.encoder.stop();
-      const reason = `the encoder does not agree with tract: cosine ${cosine.toFixed(5)} at least and ${mean.toFixed(5)} on average over ${probes.length} probes`;
-      return this.onTract(running, compiled, reason);
-    }
-    const vouched = { cosine, probes: probes.length };
-    const kept = await this.keep({ ...installed, vouched }, pack, { vouched });
-    await this.dropPartials();
-    return kept;
+    const shared = this.share ? pack : undefined;
+    if (refused === undefined) return this.keep({ ...installed, vouched, pack: shared }, pack, { vouched });
+    installed.encoder.stop();
+    return this.inInstaller(async (running) => this.onTract(running, await this.compile(running, true), refused));
   }
 
   /** The download stays on the device as it is, so that the next open needs no network. */
@@ -276,54 +276,71 @@ class Install {
     return kept !== undefined && kept.received > 0 && kept.received === (kept.meta.total ?? kept.received);
   }
 
-  private async receive(service: InstallerService): Promise<void> {
+  /** Feeds an installer; `again` from what the first one got. */
+  private async receive(service: InstallerService, again: boolean): Promise<void> {
     const { tokenizer = {}, model = {} } = this.spec;
-    const rules = await this.bytesOf(this.source.files?.tokenizer, tokenizer, "tokenizer");
+    const rules = await this.tokenizer(tokenizer, again);
     await this.checked(service.tokenizer(rules));
-    if (this.source.files !== undefined) return this.checked(this.pour(this.source.files.model, service));
-    await this.checked(this.fetch(model, "model", (chunk) => service.chunk(chunk)));
+    const given = this.source.files?.model ?? (again ? this.file : undefined);
+    if (given !== undefined) return this.checked(this.pour(given, service, again));
+    const parts: Blob[] = [];
+    const sink = (chunk: Uint8Array) => {
+      if (this.cache === undefined) parts.push(new Blob([chunk as BlobPart]));
+      return service.chunk(moved(chunk, [chunk.buffer]));
+    };
+    await this.checked(this.fetch(model, "model", sink, again));
+    if (this.cache === undefined) this.file = new Blob(parts);
   }
 
   /** Files of the application are read in pieces: a copy of the whole is what memory is short of. */
-  private async pour(model: Uint8Array | Blob, service: InstallerService): Promise<void> {
+  private async pour(model: Uint8Array | Blob, service: InstallerService, again: boolean): Promise<void> {
     const size = model instanceof Uint8Array ? model.length : model.size;
-    const step = 4 << 20;
-    for (let at = 0; at < size; at += step) {
+    let at = 0;
+    for await (const piece of piecesOf(model)) {
       throwIfAborted(this.signal);
-      await service.chunk(await buffer(model.slice(at, at + step)));
-      this.tell("download", Math.min(at + step, size), size);
+      at += piece.length;
+      await service.chunk(moved(piece, [piece.buffer]));
+      if (!again) this.tell("download", at, size);
     }
   }
 
-  private async bytesOf(given: unknown, file: FileSpec, what: "pack" | "tokenizer"): Promise<Uint8Array> {
-    if (given instanceof Uint8Array || given instanceof Blob) return buffer(given);
-    const parts: Uint8Array[] = [];
-    await this.fetch(file, what, (chunk) => void parts.push(chunk));
-    return new Uint8Array(await new Blob(parts as BlobPart[]).arrayBuffer());
+  private async tokenizer(file: FileSpec, again: boolean): Promise<Uint8Array> {
+    const given = this.source.files?.tokenizer;
+    if (given !== undefined) return buffer(given);
+    this.rules ??= await this.spool(file, "tokenizer", again);
+    return buffer(this.rules);
+  }
+
+  /** A file in the browser's memory. */
+  private async spool(file: FileSpec, what: "pack" | "tokenizer", again = false): Promise<Blob> {
+    const parts: Blob[] = [];
+    await this.fetch(file, what, (chunk) => void parts.push(inBrowser(chunk)), again);
+    return new Blob(parts);
   }
 
   private async fetch(
     file: FileSpec,
     what: "model" | "pack" | "tokenizer",
-    sink: (chunk: Uint8Array) => Promise<void> | void,
+    sink: (chunk: Uint8Array, total: number) => Promise<void> | void,
+    again: boolean,
   ): Promise<void> {
     if (file.url === undefined) throw new BurrowError("model_load", `There is no address for the ${what}`);
     const partial = this.cache?.partial(this.partialId(what));
-    this.resumed ||= ((await partial?.read().catch(() => undefined))?.received ?? 0) > 0;
+    this.resumed ||= !again && ((await partial?.read().catch(() => undefined))?.received ?? 0) > 0;
     await download(file.url, {
       sink,
       hashed: file.sha256 !== undefined,
       ...(file.size === undefined ? {} : { size: file.size }),
       ...(partial === undefined ? {} : { partial: partial satisfies PartialFile }),
       ...(this.signal === undefined ? {} : { signal: this.signal }),
-      onProgress: (loaded, total) => what !== "tokenizer" && this.tell("download", loaded, total),
+      onProgress: (loaded, total) => what !== "tokenizer" && !again && this.tell("download", loaded, total),
     });
   }
 
   /** A file that turned out wrong must not be found again. */
-  private async checked(work: Promise<void>): Promise<void> {
+  private async checked<T>(work: Promise<T>): Promise<T> {
     try {
-      await work;
+      return await work;
     } catch (error) {
       const failure = toBurrowError(error, "model_load");
       const network = failure.details["url"] !== undefined && failure.details["restart"] === undefined;
@@ -376,22 +393,10 @@ function inPlace(): RunningInstaller {
   return { service, stop: () => service.drop() };
 }
 
-async function checkHash(bytes: Uint8Array, sha256: string): Promise<void> {
-  const found = await sha256Of(bytes as Uint8Array<ArrayBuffer>);
-  if (found === sha256.toLowerCase()) return;
-  throw new BurrowError("model_load", "The pack is not the file expected: its sha256 differs", {
-    details: { expected: sha256, found },
-  });
-}
-
-function cosineOf(a: Float32Array | undefined, b: Float32Array | undefined): number {
-  if (a === undefined || b === undefined || a.length !== b.length) return NaN;
-  let [dot, aa, bb] = [0, 0, 0];
-  a.forEach((x, i) => {
-    const y = b[i] as number;
-    dot += x * y;
-    aa += x * x;
-    bb += y * y;
-  });
-  return dot / Math.sqrt(aa * bb);
+/** What is read on its way, also kept in the browser's memory. */
+async function* copied(pieces: AsyncIterable<Uint8Array>, parts: Blob[]): AsyncGenerator<Uint8Array> {
+  for await (const piece of pieces) {
+    parts.push(new Blob([piece as BlobPart]));
+    yield piece;
+  }
 }

@@ -5,7 +5,8 @@
 import { compileInstaller } from "./compile.js";
 import { split } from "./encoder.js";
 import { BurrowError } from "./errors.js";
-import { moved } from "./rpc.js";
+import { inBrowser, release } from "./memory.js";
+import { PIECE } from "./pack.js";
 import type { Embedded } from "./service.js";
 import type { TextKind } from "./types.js";
 import init, { __wbg_reset_state, Installer } from "./wasm/installer.js";
@@ -21,11 +22,13 @@ export interface Compiled {
 
 export interface InstallerService {
   begin(spec: string, module: WebAssembly.Module | string): Promise<void>;
+  /** Takes the bytes over. */
   chunk(bytes: Uint8Array): Promise<void>;
   tokenizer(bytes: Uint8Array): Promise<void>;
   verify(): Promise<void>;
   compile(): Promise<Compiled>;
-  pack(precision: string): Promise<Uint8Array>;
+  /** The pack, as the browser's bytes: the installer's memory is given back before it is read. */
+  pack(precision: string): Promise<Blob>;
   probes(): Promise<string[]>;
   embed(texts: string[], kind: TextKind): Promise<Embedded>;
 }
@@ -34,7 +37,7 @@ export interface InstallerService {
 let running = 0;
 
 /** What a trap interrupted stays borrowed and cannot be freed; its memory goes with the instance. */
-function release(installer: Installer): void {
+function letGo(installer: Installer): void {
   try {
     installer.free();
   } catch {
@@ -54,6 +57,7 @@ export class LocalInstaller implements InstallerService {
 
   async chunk(bytes: Uint8Array): Promise<void> {
     this.installer().modelChunk(bytes);
+    release(bytes);
   }
 
   async tokenizer(bytes: Uint8Array): Promise<void> {
@@ -68,9 +72,12 @@ export class LocalInstaller implements InstallerService {
     return JSON.parse(this.installer().compile()) as Compiled;
   }
 
-  async pack(precision: string): Promise<Uint8Array> {
-    const pack = this.installer().pack(precision);
-    return moved(pack, [pack.buffer]);
+  async pack(precision: string): Promise<Blob> {
+    const made = this.installer().pack(precision);
+    const parts: Blob[] = [];
+    for (let at = 0; at < made.size(); at += PIECE) parts.push(inBrowser(made.piece(at, PIECE)));
+    made.free();
+    return new Blob(parts);
   }
 
   async probes(): Promise<string[]> {
@@ -91,7 +98,7 @@ export class LocalInstaller implements InstallerService {
     this.current = undefined;
     running -= 1;
     if (running === 0) __wbg_reset_state();
-    else release(current);
+    else letGo(current);
   }
 
   private installer(): Installer {

@@ -1,14 +1,14 @@
 /**
  * A loaded model: its engine here, more of them in workers when there is much to do, and one queue before them.
  */
-import type { EncoderService } from "./encoder.js";
 import { type Host, type Installed, install } from "./install.js";
+import type { EncoderService } from "./pool.js";
 import { Link } from "./rpc.js";
 import { type Engine, Scheduler } from "./scheduler.js";
 import type { Embedded, ModelInfo, OnProgress } from "./service.js";
 import type { ModelSource, ModelStats, TextKind } from "./types.js";
 
-/** From so many texts on, one more instance is worth starting. */
+/** From so many texts on, one more instance is worth starting where nobody asked for one. */
 const MUCH = 32;
 
 /** Each instance holds a model: small devices get one, large ones at most three. */
@@ -24,9 +24,10 @@ export class Model {
     private readonly installed: Installed,
     private readonly host: Host,
     private readonly parallel: number,
+    /** So many texts at once start the other instances. */
+    private readonly much: number,
   ) {
     this.scheduler.add(engineOf(installed));
-    if (parallel < 2 || host.spawn === undefined) this.forgetPack();
   }
 
   /** @throws `model_load`, `corrupted`, `aborted`, `invalid_argument`. */
@@ -37,8 +38,10 @@ export class Model {
     onProgress: OnProgress,
     signal?: AbortSignal,
   ): Promise<Model> {
-    const installed = await install(source, host, onProgress, signal);
-    return new Model(installed, host, options.parallel ?? defaultParallel());
+    const parallel = options.parallel ?? defaultParallel();
+    const share = parallel > 1 && host.spawn !== undefined;
+    const installed = await install(source, host, onProgress, signal, share);
+    return new Model(installed, host, parallel, options.parallel === undefined ? MUCH : 2);
   }
 
   get info(): ModelInfo {
@@ -54,7 +57,7 @@ export class Model {
   }
 
   async embed(texts: string[], kind: TextKind, signal?: AbortSignal): Promise<Embedded> {
-    if (kind === "document" && texts.length >= MUCH) this.growing ??= this.grow();
+    if (kind === "document" && texts.length >= this.much) this.growing ??= this.grow();
     return this.scheduler.embed(texts, kind, signal);
   }
 
@@ -86,12 +89,7 @@ export class Model {
       this.scheduler.add({ embed: (texts, kind) => service.embed(texts, kind), stop: () => link.stop() });
     });
     await Promise.allSettled(starts);
-    this.forgetPack();
-  }
-
-  /** The encoder has its own copy; a second one, of tens of megabytes, is for further instances only. */
-  private forgetPack(): void {
-    if (this.installed.engine === "encoder") this.installed.pack = undefined;
+    installed.pack = undefined;
   }
 }
 

@@ -34,7 +34,7 @@ function outgoing(args: unknown[]): { args: unknown[]; done: () => void } {
   const cleanups: (() => void)[] = [];
   const converted = args.map((arg) => {
     if (typeof arg === "function") return proxy(answering(arg as Callable));
-    if (!(arg instanceof AbortSignal)) return arg;
+    if (!(arg instanceof AbortSignal)) return moving(arg, arg);
     const { port1, port2 } = new MessageChannel();
     const tell = () => port1.postMessage("abort");
     arg.addEventListener("abort", tell, { once: true });
@@ -70,11 +70,19 @@ export function isCrash(error: unknown): boolean {
   return error instanceof BurrowError && error.details["worker"] === "crashed";
 }
 
+/** Closing what has crashed is done already. */
+export async function gone(closing: Promise<void>): Promise<void> {
+  await closing.catch((error: unknown) => {
+    if (!isCrash(error)) throw error;
+  });
+}
+
 /** A function whose failures come back as data. */
 function answering(work: Callable) {
   return async (...args: unknown[]): Promise<Reply> => {
     try {
-      return moving({ value: await (work as (...args: unknown[]) => unknown)(...incoming(args)) });
+      const value = await (work as (...args: unknown[]) => unknown)(...incoming(args));
+      return moving({ value }, value);
     } catch (error) {
       return { error: encodeError(error) };
     }
@@ -94,16 +102,16 @@ async function request(call: (...args: unknown[]) => Promise<Reply>, args: unkno
 
 const MOVED = new WeakMap<object, Transferable[]>();
 
-/** Marks an answer's buffers to be moved instead of copied. */
+/** Marks buffers of an answer or an argument to be moved instead of copied. */
 export function moved<T extends object>(value: T, buffers: Transferable[]): T {
   MOVED.set(value, buffers);
   return value;
 }
 
-function moving(reply: { value: unknown }): Reply {
-  const { value } = reply;
+/** What is sent, with the buffers of the value in it that are to be moved. */
+function moving<T>(sent: T, value: unknown): T {
   const buffers = typeof value === "object" && value !== null ? MOVED.get(value) : undefined;
-  return buffers === undefined ? reply : transfer(reply, [...new Set(buffers)]);
+  return buffers === undefined ? sent : transfer(sent, [...new Set(buffers)]);
 }
 
 /** Offers services to whoever started this worker. */
@@ -174,13 +182,21 @@ export class Link {
   }
 
   private call(service: string, method: string, args: unknown[]): Promise<unknown> {
-    const invoke = (...own: unknown[]) => this.invoke(service, method, ...own);
-    return new Promise((resolve, reject) => {
+    return request((...own) => this.answered(service, method, own), args);
+  }
+
+  /** The answer, or the failure of the worker that owed it: whoever waits lets go of what it holds either way. */
+  private answered(service: string, method: string, args: unknown[]): Promise<Reply> {
+    return new Promise<Reply>((resolve, reject) => {
       if (this.failure !== undefined) return reject(this.failure);
+      const settle =
+        <T>(how: (value: T) => void) =>
+        (value: T) => {
+          this.waiting.delete(reject);
+          how(value);
+        };
       this.waiting.add(reject);
-      request(invoke, args)
-        .then(resolve, reject)
-        .finally(() => this.waiting.delete(reject));
+      this.invoke(service, method, ...args).then(settle(resolve), settle(reject));
     });
   }
 }

@@ -4,8 +4,8 @@
  * Embedding is the slow part, and a question must not wait behind a thousand documents. So work is cut into small
  * pieces; whenever an engine is free it takes a question first, and only then the next piece of bulk. Between two
  * pieces the thread goes back to its event loop, so that a question that has arrived meanwhile is seen. Answers come
- * in the order of the texts, whichever engine made them; an abort takes effect at the next piece. An engine whose
- * worker died is let go, and another takes its piece.
+ * in the order of the texts, whichever engine made them; an abort is answered at once, and what waits is not computed.
+ * An engine whose worker died is let go, and another takes its piece.
  */
 import { aborted, BurrowError } from "./errors.js";
 import { isCrash } from "./rpc.js";
@@ -15,6 +15,8 @@ import type { TextKind } from "./types.js";
 /** Something that embeds one piece at a time. */
 export interface Engine {
   embed(texts: string[], kind: TextKind): Embedded | Promise<Embedded>;
+  /** It works in this thread, which hands out nothing meanwhile: the others get their pieces first. */
+  inThread?: boolean;
   /** Called when the scheduler lets go of it. */
   stop?(): void;
 }
@@ -31,13 +33,14 @@ interface Piece {
   reject: (error: unknown) => void;
 }
 
-/** Cuts texts into pieces of bounded work; a text is never cut. */
-export function cut(texts: readonly string[]): string[][] {
+/** Cuts texts into pieces of bounded work, at least one for each engine if there are so many texts; a text is never cut. */
+export function cut(texts: readonly string[], engines = 1): string[][] {
+  const most = Math.min(PIECE_TEXTS, Math.ceil(texts.length / engines));
   const pieces: string[][] = [];
   let piece: string[] = [];
   let characters = 0;
   for (const text of texts) {
-    if (piece.length === PIECE_TEXTS || (piece.length > 0 && characters + text.length > PIECE_CHARACTERS)) {
+    if (piece.length === most || (piece.length > 0 && characters + text.length > PIECE_CHARACTERS)) {
       pieces.push(piece);
       piece = [];
       characters = 0;
@@ -100,12 +103,19 @@ export class Scheduler {
 
   /** Embeds texts, in order. */
   async embed(texts: string[], kind: TextKind, signal?: AbortSignal): Promise<Embedded> {
-    const pieces = cut(texts).map((piece) => this.enqueue(piece, kind, signal));
+    if (signal?.aborted === true) throw aborted(signal.reason);
+    const pieces = cut(texts, Math.max(1, this.size)).map((piece) => this.enqueue(piece, kind, signal));
+    const abort = () => {
+      for (const { piece } of pieces) piece.reject(aborted(signal?.reason));
+    };
+    signal?.addEventListener("abort", abort, { once: true });
     // One failure fails the call; what of it still waits is not worth computing.
-    const done = Promise.all(pieces.map((piece) => piece.done)).catch((error: unknown) => {
-      for (const { piece } of pieces) this.forget(piece);
-      throw error;
-    });
+    const done = Promise.all(pieces.map((piece) => piece.done))
+      .catch((error: unknown) => {
+        for (const { piece } of pieces) this.forget(piece);
+        throw error;
+      })
+      .finally(() => signal?.removeEventListener("abort", abort));
     this.start();
     const parts = await done;
     return {
@@ -146,6 +156,7 @@ export class Scheduler {
   }
 
   private start(): void {
+    this.idle.sort((a, b) => Number(a.inThread ?? false) - Number(b.inThread ?? false));
     while (this.idle.length > 0 && this.questions.length + this.bulk.length > 0) {
       const engine = this.idle.shift() as Engine;
       void this.work(engine);

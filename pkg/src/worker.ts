@@ -5,9 +5,9 @@
  * its own run this same script, wherever it came from.
  */
 import { EmbedHome } from "./embed_home.js";
-import { EncoderService } from "./encoder.js";
 import type { Host } from "./install.js";
 import { LocalInstaller } from "./installer.js";
+import { EncoderService } from "./pool.js";
 import { serve } from "./rpc.js";
 import type { HomeConfig } from "./service.js";
 import { StoreHome } from "./store_home.js";

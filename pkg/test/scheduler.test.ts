@@ -72,20 +72,46 @@ describe("the scheduler", () => {
     expect((await documents).vectors.map(([length]) => length)).toEqual(bulk(16).map((text) => text.length));
   });
 
-  it("stops at the next piece when aborted, and goes on with others", async () => {
+  it("answers an abort at once, does not compute what waits, and goes on with others", async () => {
     const engine = new Recorder();
     const scheduler = new Scheduler();
     scheduler.add(engine);
     const controller = new AbortController();
     const documents = scheduler.embed(bulk(24), "document", controller.signal);
+    const queued = scheduler.embed(["queued"], "document", controller.signal);
     const first = await engine.call(0);
     controller.abort();
-    first.finish();
+    // The engine is still at the first piece.
     await expect(documents).rejects.toMatchObject({ code: "aborted" });
+    await expect(queued).rejects.toMatchObject({ code: "aborted" });
+    await expect(scheduler.embed(["late"], "query", controller.signal)).rejects.toMatchObject({ code: "aborted" });
     const after = scheduler.embed(["after"], "document");
+    first.finish();
     (await engine.call(1)).finish();
     expect((await after).vectors).toEqual([Float32Array.of(5)]);
     expect(engine.calls.length).toBe(2);
+  });
+
+  it("splits a small batch over its engines, and starts the one in this thread last", async () => {
+    const [here, there] = [new Recorder(), new Recorder()];
+    const order: string[] = [];
+    const scheduler = new Scheduler();
+    const watched = (name: string, engine: Recorder, inThread: boolean): Engine => ({
+      inThread,
+      embed: (texts) => {
+        order.push(name);
+        return engine.embed(texts);
+      },
+    });
+    scheduler.add(watched("here", here, true));
+    scheduler.add(watched("there", there, false));
+    const documents = scheduler.embed(bulk(8), "document");
+    const [second, first] = [await here.call(0), await there.call(0)];
+    expect(order).toEqual(["there", "here"]);
+    expect([first.texts.length, second.texts.length]).toEqual([4, 4]);
+    second.finish();
+    first.finish();
+    expect((await documents).vectors.map(([length]) => length)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
   });
 
   it("fails one call and not the next, and does not compute what is lost", async () => {

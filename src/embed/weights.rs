@@ -213,6 +213,21 @@ impl LayerWeights {
             ("output", &self.output),
         ]
     }
+
+    /// Checks every shape, and that every number is finite; `place` names the layer in errors.
+    pub fn check(&self, place: &str, hidden: usize, intermediate: usize) -> Result<()> {
+        for (name, linear) in self.linears() {
+            let (input, output) = match name {
+                "intermediate" => (hidden, intermediate),
+                "output" => (intermediate, hidden),
+                _ => (hidden, hidden),
+            };
+            linear.check(&format!("{place} {name}"), input, output)?;
+        }
+        self.attention_norm
+            .check(&format!("{place} attention norm"), hidden)?;
+        self.output_norm.check(&format!("{place} output norm"), hidden)
+    }
 }
 
 /// A whole encoder.
@@ -236,36 +251,29 @@ impl BertWeights {
     /// Checks every shape against the configuration, and that every number is finite.
     pub fn validate(&self) -> Result<()> {
         let config = &self.config;
-        config.validate()?;
-        let (hidden, intermediate) = (config.hidden, config.intermediate);
-        self.word
-            .check("word embeddings", config.vocab * hidden, config.vocab)?;
-        self.position
-            .check("position embeddings", config.positions * hidden, config.positions)?;
-        vector("token type embedding", &self.token_type0, hidden)?;
-        self.embedding_norm.check("embedding norm", hidden)?;
+        self.validate_embeddings()?;
         if self.layers.len() != config.layers {
             return Err(bad("layers", "has the wrong number")
                 .with("expected", config.layers)
                 .with("found", self.layers.len()));
         }
-        for (index, layer) in self.layers.iter().enumerate() {
-            for (name, linear) in layer.linears() {
-                let (input, output) = match name {
-                    "intermediate" => (hidden, intermediate),
-                    "output" => (intermediate, hidden),
-                    _ => (hidden, hidden),
-                };
-                linear.check(&format!("layer {index} {name}"), input, output)?;
-            }
-            layer
-                .attention_norm
-                .check(&format!("layer {index} attention norm"), hidden)?;
-            layer
-                .output_norm
-                .check(&format!("layer {index} output norm"), hidden)?;
-        }
-        Ok(())
+        let mut layers = self.layers.iter().enumerate();
+        layers.try_for_each(|(index, layer)| {
+            layer.check(&format!("layer {index}"), config.hidden, config.intermediate)
+        })
+    }
+
+    /// The same for everything but the layers, which may not be here yet.
+    pub fn validate_embeddings(&self) -> Result<()> {
+        let config = &self.config;
+        config.validate()?;
+        let hidden = config.hidden;
+        self.word
+            .check("word embeddings", config.vocab * hidden, config.vocab)?;
+        self.position
+            .check("position embeddings", config.positions * hidden, config.positions)?;
+        vector("token type embedding", &self.token_type0, hidden)?;
+        self.embedding_norm.check("embedding norm", hidden)
     }
 
     /// Whether the linear layers are integers, as in a published int8 file.

@@ -2,12 +2,14 @@
 
 use js_sys::Uint8Array;
 use serde_json::json;
+use sha2::{Digest, Sha256};
 use wasm_bindgen::prelude::*;
 
 use super::vectors;
-use crate::Result;
 use crate::embed::encoder::{self, AlignedBytes, pack::Header};
 use crate::embed::sentence::SentenceEncoder;
+use crate::embed::verified::hex;
+use crate::{Error, Result};
 
 /// A model that embeds, made from a pack.
 #[wasm_bindgen]
@@ -21,14 +23,9 @@ impl Encoder {
     /// Reads a pack; a damaged one is `corrupted`. The bytes are copied once, to where the kernels read them.
     #[wasm_bindgen(constructor)]
     pub fn new(pack: &Uint8Array) -> Result<Encoder> {
-        let mut bytes = AlignedBytes::zeroed(pack.length() as usize);
-        pack.copy_to(&mut bytes);
-        let engine = encoder::Encoder::from_pack(bytes)?;
-        let info = describe(engine.header());
-        Ok(Self {
-            inner: encoder::assemble(engine)?,
-            info,
-        })
+        let mut arriving = ArrivingPack::new(pack.length() as usize)?;
+        arriving.push(pack)?;
+        arriving.open()
     }
 
     /// What the model is, as JSON: `{fingerprint, precision, pooling, dims, maxTokens, layers, vocabulary}`.
@@ -44,6 +41,53 @@ impl Encoder {
     /// The token ids of a text of a kind.
     pub fn tokenize(&self, text: &str, kind: &str) -> Result<Vec<u32>> {
         Ok(self.inner.tokenize(text, vectors::kind(kind)?).ids)
+    }
+}
+
+/// A pack that arrives in pieces, at the place where the kernels will read it.
+#[wasm_bindgen]
+pub struct ArrivingPack {
+    bytes: AlignedBytes,
+    arrived: usize,
+}
+
+#[wasm_bindgen]
+impl ArrivingPack {
+    /// Makes room for so many bytes. The size may be only what a server claims.
+    #[wasm_bindgen(constructor)]
+    pub fn new(size: usize) -> Result<ArrivingPack> {
+        let no_room =
+            || Error::model_load("there is no memory for a model pack of this size").with("size", size);
+        Ok(Self {
+            bytes: AlignedBytes::try_zeroed(size).ok_or_else(no_room)?,
+            arrived: 0,
+        })
+    }
+
+    /// Takes the next bytes.
+    pub fn push(&mut self, piece: &Uint8Array) -> Result<()> {
+        let end = self.arrived + piece.length() as usize;
+        let place = self.bytes.get_mut(self.arrived..end).ok_or_else(|| {
+            Error::corrupted("the model pack is longer than announced: install the model again")
+        })?;
+        piece.copy_to(place);
+        self.arrived = end;
+        Ok(())
+    }
+
+    /// The hash of what has arrived, lower-case hex.
+    pub fn sha256(&self) -> String {
+        hex(&Sha256::digest(&self.bytes[..self.arrived]))
+    }
+
+    /// Checks the pack and makes it an encoder; a damaged one is `corrupted`.
+    pub fn open(self) -> Result<Encoder> {
+        let engine = encoder::Encoder::from_pack(self.bytes)?;
+        let info = describe(engine.header());
+        Ok(Encoder {
+            inner: encoder::assemble(engine)?,
+            info,
+        })
     }
 }
 

@@ -7,6 +7,7 @@ use serde_json::json;
 use wasm_bindgen::prelude::*;
 
 use super::vectors;
+use crate::embed::encoder::AlignedBytes;
 use crate::embed::source::{ModelSpec, Precision};
 use crate::embed::tract::{Installation, PROBES};
 use crate::{Error, Result};
@@ -55,8 +56,8 @@ impl Installer {
         )
     }
 
-    /// Makes the pack, `"int8"` or `"f32"`.
-    pub fn pack(&self, precision: &str) -> Result<Uint8Array> {
+    /// Makes the pack, `"int8"` or `"f32"`, instead of compiling.
+    pub fn pack(&self, precision: &str) -> Result<MadePack> {
         let precision = match precision {
             "int8" => Precision::Int8,
             "f32" => Precision::F32,
@@ -66,7 +67,9 @@ impl Installer {
                 )));
             }
         };
-        Ok(Uint8Array::from(&*self.inner.borrow_mut().pack(precision)?))
+        Ok(MadePack {
+            bytes: self.inner.borrow_mut().pack(precision)?,
+        })
     }
 
     /// The texts that both engines embed.
@@ -79,5 +82,25 @@ impl Installer {
         Ok(vectors::to_js(
             &self.inner.borrow().embed(&texts, vectors::kind(kind)?)?,
         ))
+    }
+}
+
+/// A pack where it was made: taken out in pieces, since a copy of the whole is what memory is short of.
+#[wasm_bindgen]
+pub struct MadePack {
+    bytes: AlignedBytes,
+}
+
+#[wasm_bindgen]
+impl MadePack {
+    /// In bytes.
+    pub fn size(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// The bytes from `start` on, at most `length`; none behind the end.
+    pub fn piece(&self, start: usize, length: usize) -> Uint8Array {
+        let rest = self.bytes.get(start..).unwrap_or_default();
+        Uint8Array::from(&rest[..length.min(rest.len())])
     }
 }

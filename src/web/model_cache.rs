@@ -1,6 +1,6 @@
 //! Models kept on the device.
 
-use js_sys::{Array, Object, Uint8Array};
+use js_sys::{Array, Object};
 use wasm_bindgen::prelude::*;
 
 use crate::storage::indexeddb;
@@ -21,20 +21,19 @@ impl ModelCache {
         })
     }
 
-    /// `{bytes, meta}` of a complete model.
-    pub async fn get(&self, id: String) -> Result<JsValue> {
-        Ok(match self.inner.get(&id).await? {
-            Some((bytes, meta)) => record([
-                ("bytes", Uint8Array::from(bytes.as_slice()).into()),
-                ("meta", meta.into()),
-            ]),
-            None => JsValue::UNDEFINED,
-        })
+    /// `{received, chunks, meta}` of a complete model.
+    pub async fn complete(&self, id: String) -> Result<JsValue> {
+        Ok(self.inner.complete(&id).await?.map_or(JsValue::UNDEFINED, found))
     }
 
-    /// Keeps a model.
-    pub async fn put(&self, id: String, bytes: Vec<u8>, meta: String) -> Result<()> {
-        self.inner.put(&id, &bytes, &meta).await
+    /// One chunk of a complete model.
+    pub async fn chunk(&self, id: String, index: usize) -> Result<Vec<u8>> {
+        self.inner.chunk(&id, index).await
+    }
+
+    /// Makes a whole partial download the complete model `id`.
+    pub async fn promote(&self, partial: String, id: String, meta: String) -> Result<()> {
+        self.inner.promote(&partial, &id, &meta).await
     }
 
     /// Removes a model and its partial download.
@@ -49,16 +48,8 @@ impl ModelCache {
     }
 
     /// `{received, chunks, meta}` of a download that has begun.
-    #[allow(clippy::cast_precision_loss)] // A file's size.
     pub async fn partial(&self, id: String) -> Result<JsValue> {
-        Ok(match self.inner.partial(&id).await? {
-            Some(partial) => record([
-                ("received", (partial.received as f64).into()),
-                ("chunks", (partial.chunks as f64).into()),
-                ("meta", partial.meta.into()),
-            ]),
-            None => JsValue::UNDEFINED,
-        })
+        Ok(self.inner.partial(&id).await?.map_or(JsValue::UNDEFINED, found))
     }
 
     /// One chunk of a partial download.
@@ -80,6 +71,15 @@ impl ModelCache {
     pub async fn close(&self) {
         self.inner.close().await;
     }
+}
+
+#[allow(clippy::cast_precision_loss)] // A file's size.
+fn found(found: indexeddb::Partial) -> JsValue {
+    record([
+        ("received", (found.received as f64).into()),
+        ("chunks", (found.chunks as f64).into()),
+        ("meta", found.meta.into()),
+    ])
 }
 
 fn record<const N: usize>(fields: [(&str, JsValue); N]) -> JsValue {

@@ -151,3 +151,27 @@ async fn models_are_listed_complete_ones_first() {
     cache.close().await;
     page::raw_delete(DATABASE).await;
 }
+
+#[wasm_bindgen_test]
+async fn a_whole_download_becomes_the_model_without_passing_through_here() {
+    let cache = empty().await;
+    cache.put("m", b"old", "{}").await.unwrap();
+    let model = bytes(9 * MEGABYTE, 7);
+    let mut at = 0;
+    for chunk in model.chunks(4 * MEGABYTE) {
+        cache.append("m/pack", at, chunk, "{}").await.unwrap();
+        at += chunk.len() as u64;
+    }
+    cache.promote("m/pack", "m", r#"{"new":1}"#).await.unwrap();
+    let (got, meta) = cache.get("m").await.unwrap().unwrap();
+    assert!(got == model);
+    assert_eq!(meta, r#"{"new":1}"#);
+    assert_eq!(cache.partial("m/pack").await.unwrap(), None);
+    let whole = cache.complete("m").await.unwrap().unwrap();
+    assert_eq!((whole.received, whole.chunks), (9 * MEGABYTE as u64, 3));
+    assert!(cache.chunk("m", 2).await.unwrap() == model[8 * MEGABYTE..]);
+    assert_eq!(code(cache.chunk("m", 3).await), "invalid_argument");
+    assert_eq!(code(cache.promote("none", "m", "{}").await), "invalid_argument");
+    assert!(cache.get("m").await.unwrap().is_some());
+    cache.delete("m").await.unwrap();
+}

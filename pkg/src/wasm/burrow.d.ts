@@ -43,11 +43,23 @@ export class Encoder {
   free(): void;
 }
 
+/** A pack that arrives in pieces. */
+export class ArrivingPack {
+  constructor(size: number);
+  push(piece: Uint8Array): void;
+  sha256(): string;
+  /** Uses it up. */
+  open(): Encoder;
+  free(): void;
+}
+
 export class ModelCache {
   private constructor();
   static open(): Promise<ModelCache>;
-  get(id: string): Promise<{ bytes: Uint8Array; meta: string } | undefined>;
-  put(id: string, bytes: Uint8Array, metaJson: string): Promise<void>;
+  complete(id: string): Promise<{ received: number; chunks: number; meta: string } | undefined>;
+  chunk(id: string, index: number): Promise<Uint8Array>;
+  /** Makes a whole partial download the complete model `id`. */
+  promote(partial: string, id: string, metaJson: string): Promise<void>;
   delete(id: string): Promise<void>;
   list(): Promise<string>;
   /** What is there of a download that was cut off. */

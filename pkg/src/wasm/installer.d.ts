@@ -7,9 +7,17 @@ export class Installer {
   verify(): void;
   /** JSON: `{ recognised, reason?, dims, precision }`. */
   compile(): string;
-  pack(precision: string): Uint8Array;
+  /** Instead of compiling. */
+  pack(precision: string): MadePack;
   embed(texts: string[], kind: string): { vectors: Float32Array; truncated: Uint8Array };
   probes(): string[];
+  free(): void;
+}
+
+export class MadePack {
+  private constructor();
+  size(): number;
+  piece(start: number, length: number): Uint8Array<ArrayBuffer>;
   free(): void;
 }
 

@@ -22,6 +22,17 @@ impl AlignedBytes {
     }
 }
 
+impl AlignedBytes {
+    /// The same of a length that somebody claims; `None` where there is not so much memory.
+    pub fn try_zeroed(length: usize) -> Option<Self> {
+        let count = length.div_ceil(size_of::<u128>());
+        let mut words = Vec::new();
+        words.try_reserve_exact(count).ok()?;
+        words.resize(count, 0);
+        Some(Self { words, length })
+    }
+}
+
 impl From<&[u8]> for AlignedBytes {
     fn from(bytes: &[u8]) -> Self {
         let mut aligned = Self::zeroed(bytes.len());

@@ -38,7 +38,7 @@ mod tiny;
 
 pub use bytes::AlignedBytes;
 pub use engine::Encoder;
-pub use quantise::make_pack;
+pub use quantise::{Parts, make_pack, make_pack_of_parts};
 
 use crate::Result;
 use crate::embed::sentence::SentenceEncoder;

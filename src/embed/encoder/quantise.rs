@@ -7,7 +7,7 @@
 //!
 //! What goes through the layers is seen by running the f32 model over calibration texts. That is done one layer at a
 //! time, for all texts: a layer is laid out as f32, run, quantised, written and dropped before the next one, so making the
-//! int8 pack needs hardly more memory than the f32 weights that came in.
+//! int8 pack needs hardly more memory than the pack itself where the weights, too, come a layer at a time.
 //!
 //! The integers of an int8 file are read as the numbers they stand for and quantised again. Rounding twice costs less than
 //! activations without smoothing do: of 40 texts, with the published Chinese file and seven bits for an activation, the
@@ -21,34 +21,65 @@ use super::smoothing::Sample;
 use crate::Result;
 use crate::embed::source::Precision;
 use crate::embed::tokenizer::WordPiece;
-use crate::embed::weights::{BertWeights, LayerWeights, Linear, Matrix};
+use crate::embed::weights::{BertConfig, BertWeights, LayerWeights, Linear, Matrix};
 
 /// One text a line, English and Chinese: questions, statements, code, numbers, lists. Written for this purpose.
 const CALIBRATION_TEXTS: &str = include_str!("calibration.txt");
 
 /// Makes a pack of a model. An int8 pack is quantised as described above, the tokenizer reading the calibration texts.
 pub fn make_pack(
-    weights: BertWeights,
+    mut weights: BertWeights,
     precision: Precision,
     vocabulary: Vec<String>,
     info: PackInfo,
 ) -> Result<AlignedBytes> {
     weights.validate()?;
+    let layers = std::mem::take(&mut weights.layers);
+    let config = weights.config.clone();
+    let parts = Parts {
+        embeddings: || Ok(weights),
+        layers: layers.into_iter().map(Ok),
+    };
+    make_pack_of_parts(config, parts, precision, vocabulary, info)
+}
+
+/// A model's weights, each part made when it is asked for and checked by whoever makes it.
+pub struct Parts<E, L> {
+    /// Everything but the layers. Asked for when the pack has its place, so that it leaves no hole below it.
+    pub embeddings: E,
+    /// In order.
+    pub layers: L,
+}
+
+/// The same of a model that is had part by part.
+pub fn make_pack_of_parts(
+    config: BertConfig,
+    parts: Parts<impl FnOnce() -> Result<BertWeights>, impl Iterator<Item = Result<LayerWeights>>>,
+    precision: Precision,
+    vocabulary: Vec<String>,
+    info: PackInfo,
+) -> Result<AlignedBytes> {
     if precision == Precision::Int8 {
-        return make_quantised(weights, vocabulary, info);
+        return make_quantised(config, parts, vocabulary, info);
     }
-    let mut writer = PackWriter::new(weights.config.clone(), precision, false, &vocabulary, info)?;
-    writer.embeddings(&weights);
-    for (index, layer) in weights.layers.into_iter().enumerate() {
-        writer.layer(index, &OwnedLayer::f32(&layer))?;
+    let mut writer = PackWriter::new(config, precision, false, &vocabulary, info)?;
+    writer.embeddings(&(parts.embeddings)()?);
+    let layers = parts.layers;
+    for (index, layer) in layers.enumerate() {
+        writer.layer(index, &OwnedLayer::f32(&layer?))?;
     }
     Ok(writer.finish())
 }
 
-fn make_quantised(weights: BertWeights, vocabulary: Vec<String>, info: PackInfo) -> Result<AlignedBytes> {
+fn make_quantised(
+    config: BertConfig,
+    parts: Parts<impl FnOnce() -> Result<BertWeights>, impl Iterator<Item = Result<LayerWeights>>>,
+    vocabulary: Vec<String>,
+    info: PackInfo,
+) -> Result<AlignedBytes> {
     let (max_tokens, rules) = (info.max_tokens, info.tokenizer.clone());
-    let config = weights.config.clone();
     let mut writer = PackWriter::new(config.clone(), Precision::Int8, true, &vocabulary, info)?;
+    let weights = (parts.embeddings)()?;
     writer.embeddings(&weights);
     let tokenizer = WordPiece::new(vocabulary, rules)?;
     let texts: Vec<_> = CALIBRATION_TEXTS
@@ -60,15 +91,10 @@ fn make_quantised(weights: BertWeights, vocabulary: Vec<String>, info: PackInfo)
     let mut x = Vec::new();
     let ones = vec![1.0; config.hidden];
     let spans = embeddings(&weights, &ones).embed(&sequences, &mut x);
-    let BertWeights {
-        layers,
-        word,
-        position,
-        ..
-    } = weights;
-    drop((word, position));
+    drop(weights);
     let mut scratch = Scratch::default();
-    for (index, layer) in layers.into_iter().enumerate() {
+    for (index, layer) in parts.layers.enumerate() {
+        let layer = layer?;
         let exact = OwnedLayer::f32(&layer);
         scratch.watch();
         exact

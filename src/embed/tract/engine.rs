@@ -56,25 +56,27 @@ pub struct TractEngine {
 
 impl TractEngine {
     /// Type-checks and optimises the graph.
-    pub fn load(model: &OnnxModel) -> Result<Self> {
-        let inputs = known_inputs(model)?;
+    pub fn load(model: OnnxModel) -> Result<Self> {
+        let inputs = known_inputs(&model)?;
         let output = model
             .token_output()
-            .ok_or_else(|| Error::model_load("the ONNX model has no output to take vectors from"))?;
-        let (plan, hidden_size) = plan(model, output, inputs.len()).map_err(|error| {
+            .ok_or_else(|| Error::model_load("the ONNX model has no output to take vectors from"))?
+            .to_owned();
+        let vocabulary = model.vocabulary();
+        let (plan, hidden_size) = plan(model, &output, inputs.len()).map_err(|error| {
             Error::model_load("tract cannot load this ONNX model").caused_by(format!("{error:#}"))
         })?;
         let hidden_size = hidden_size.ok_or_else(|| {
             Error::model_load(
                 "the ONNX model's output has not one vector of floats per token; export it without pooling",
             )
-            .with("output", output)
+            .with("output", output.as_str())
         })?;
         let engine = Self {
             plan,
             inputs,
             hidden_size,
-            vocabulary: model.vocabulary(),
+            vocabulary,
         };
         engine.try_out()?;
         Ok(engine)
@@ -148,7 +150,7 @@ fn known_inputs(model: &OnnxModel) -> Result<Vec<Input>> {
 
 /// The plan, and the length of its vectors if it gives one per token.
 fn plan(
-    model: &OnnxModel,
+    model: OnnxModel,
     output: &str,
     inputs: usize,
 ) -> TractResult<(Arc<TypedRunnableModel>, Option<usize>)> {
@@ -156,6 +158,8 @@ fn plan(
         .with_ignore_value_info(true)
         .with_ignore_output_shapes(true);
     let mut graph = onnx.model_for_proto_model(model.proto())?;
+    // tract has copied the weights; the next steps copy them again.
+    drop(model);
     let length: TDim = graph.symbols.sym("S").into();
     for input in 0..inputs {
         let shape = tvec!(1.into(), length.clone());

@@ -1,19 +1,24 @@
 //! Installing a model: from the bytes of an ONNX file to a pack, with tract beside it to vouch for the pack.
 //!
 //! ```text
-//! receive (model, tokenizer) ─▶ verify ─▶ compile ─▶ pack, embed
+//!                                       ┌─▶ compile ─▶ embed   tract's vectors of the probes
+//! receive (model, tokenizer) ─▶ verify ─┤
+//!                                       └─▶ pack               the encoder's file
 //! ```
 //!
 //! The steps are apart so that whoever drives them can tell progress, be cancelled between two of them, and embed the
 //! probes by both engines. A step out of turn is an error; each gives back the memory that the next does not need.
+//!
+//! An installation does one of the two, since tract's copies of the weights and the pack together are what a page's
+//! memory is short of, and a wasm memory never shrinks: whoever wants both receives the file twice, the second time in
+//! an instance that the first is gone from.
 
-use super::{OnnxModel, TractEngine, extract};
-use crate::embed::encoder::{AlignedBytes, make_pack, pack::PackInfo};
+use super::{OnnxModel, TractEngine, recognise};
+use crate::embed::encoder::{AlignedBytes, Parts, make_pack_of_parts, pack::PackInfo};
 use crate::embed::sentence::{Prefixes, SentenceEncoder};
 use crate::embed::source::{ModelSpec, Precision};
-use crate::embed::tokenizer::{TokenizerRules, WordPiece};
+use crate::embed::tokenizer::WordPiece;
 use crate::embed::verified::{Expected, FileKind, VerifiedFile, hex};
-use crate::embed::weights::BertWeights;
 use crate::embed::{Embedding, TextKind};
 use crate::{Error, Result};
 use sha2::{Digest, Sha256};
@@ -48,20 +53,9 @@ enum State {
         sha256: String,
         tokenizer: Vec<u8>,
     },
-    Compiled {
-        encoder: SentenceEncoder,
-        parts: Option<Parts>,
-    },
+    Compiled(SentenceEncoder),
     /// A step failed, or took everything.
     Spent,
-}
-
-/// What a pack is made of.
-struct Parts {
-    weights: BertWeights,
-    vocabulary: Vec<String>,
-    rules: TokenizerRules,
-    sha256: String,
 }
 
 /// What compiling found.
@@ -134,31 +128,15 @@ impl Installation {
 
     /// Lets tract load the graph, and looks for the encoder in it.
     pub fn compile(&mut self) -> Result<Compiled> {
-        let State::Verified {
-            model,
-            sha256,
-            tokenizer,
-        } = self.take()
-        else {
+        let State::Verified { model, tokenizer, .. } = self.take() else {
             return Err(out_of_turn());
         };
         let graph = OnnxModel::parse(&model)?;
         drop(model);
         let words = WordPiece::from_tokenizer_json(&tokenizer, self.spec.lowercase)?;
-        let engine = TractEngine::load(&graph)?;
-        let (vocabulary, rules) = (words.vocab().map(str::to_owned).collect(), words.rules().clone());
-        let (parts, unrecognised) = match extract(&graph) {
-            Ok(weights) => (
-                Some(Parts {
-                    weights,
-                    vocabulary,
-                    rules,
-                    sha256,
-                }),
-                None,
-            ),
-            Err(reason) => (None, Some(reason.to_string())),
-        };
+        drop(tokenizer);
+        let unrecognised = recognise(&graph).err().map(|reason| reason.to_string());
+        let engine = TractEngine::load(graph)?;
         let encoder = SentenceEncoder::new(
             words,
             Box::new(engine),
@@ -170,21 +148,28 @@ impl Installation {
             unrecognised,
             dims: encoder.dims(),
         };
-        self.state = State::Compiled { encoder, parts };
+        self.state = State::Compiled(encoder);
         Ok(compiled)
     }
 
-    /// Makes the pack; once, since it takes the weights.
+    /// Makes the pack, of a graph that is recognised.
     pub fn pack(&mut self, precision: Precision) -> Result<AlignedBytes> {
-        let State::Compiled { parts, .. } = &mut self.state else {
+        let State::Verified {
+            model,
+            sha256,
+            tokenizer,
+        } = self.take()
+        else {
             return Err(out_of_turn());
         };
-        let Parts {
-            weights,
-            vocabulary,
-            rules,
-            sha256,
-        } = parts.take().ok_or_else(out_of_turn)?;
+        let graph = OnnxModel::parse(&model)?;
+        drop(model);
+        let words = WordPiece::from_tokenizer_json(&tokenizer, self.spec.lowercase)?;
+        drop(tokenizer);
+        let (vocabulary, rules) = (words.vocab().map(str::to_owned).collect(), words.rules().clone());
+        drop(words);
+        let recognised = recognise(&graph)
+            .map_err(|reason| Error::model_load("no pack can be made of this model").caused_by(reason))?;
         let info = PackInfo {
             fingerprint: self.spec.fingerprint.clone().unwrap_or_default(),
             source_sha256: sha256,
@@ -194,13 +179,17 @@ impl Installation {
             max_tokens: self.spec.max_tokens,
             tokenizer: rules,
         };
-        make_pack(weights, precision, vocabulary, info)
+        let parts = Parts {
+            embeddings: || recognised.embeddings(),
+            layers: recognised.layers(),
+        };
+        make_pack_of_parts(recognised.config().clone(), parts, precision, vocabulary, info)
     }
 
     /// Embeds by tract.
     pub fn embed(&self, texts: &[String], kind: TextKind) -> Result<Vec<Embedding>> {
         match &self.state {
-            State::Compiled { encoder, .. } => encoder.embed(texts, kind),
+            State::Compiled(encoder) => encoder.embed(texts, kind),
             _ => Err(out_of_turn()),
         }
     }

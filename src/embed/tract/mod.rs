@@ -19,5 +19,5 @@ mod model;
 
 pub use engine::TractEngine;
 pub use installation::{Compiled, Installation, PROBES};
-pub use matcher::{Unrecognised, extract};
+pub use matcher::{Recognised, Unrecognised, extract, recognise};
 pub use model::OnnxModel;

@@ -11,7 +11,7 @@
 //! - **Checked when read.** A chunk that is missing, of another length or with another checksum is `corrupted`;
 //!   delete the model and fetch it again.
 
-use js_sys::Array;
+use js_sys::{Array, Function, Reflect};
 use serde::{Deserialize, Serialize};
 use wasm_bindgen::{JsCast, JsValue};
 
@@ -46,12 +46,12 @@ pub struct CachedModel {
     pub meta: String,
 }
 
-/// A download that has begun.
+/// A download that has begun, or one that is complete.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Partial {
     /// Where to go on.
     pub received: u64,
-    /// How many chunks [`ModelCache::partial_chunk`] has.
+    /// How many chunks [`ModelCache::partial_chunk`] or [`ModelCache::chunk`] has.
     pub chunks: usize,
     /// What was given with the last chunk, as JSON text.
     pub meta: String,
@@ -152,8 +152,46 @@ impl ModelCache {
 
     /// The download of a model that has begun.
     pub async fn partial(&self, id: &str) -> Result<Option<Partial>> {
+        self.found(Kind::Partial, id).await
+    }
+
+    /// A complete model, for [`ModelCache::chunk`]: the whole at once is what memory is short of.
+    pub async fn complete(&self, id: &str) -> Result<Option<Partial>> {
+        self.found(Kind::Complete, id).await
+    }
+
+    /// Makes a partial download, which has to be whole, the complete model `id` in place of the one of that name.
+    pub async fn promote(&self, partial: &str, id: &str, meta: &str) -> Result<()> {
+        self.run(WRITE, async |stores| {
+            let Some(entry) = stores.entry(Kind::Partial, partial).await? else {
+                return Err(Error::invalid_argument(format!(
+                    "there is no download {partial:?}"
+                )));
+            };
+            stores.remove(Kind::Complete, id)?;
+            for index in 0..entry.checksums.len() {
+                // From record to record, never all of them here: a request is answered after those before it.
+                let chunk = result(
+                    stores
+                        .chunks
+                        .get(&chunk_key(Kind::Partial, partial, index as f64))?,
+                )
+                .await?;
+                if chunk.is_undefined() {
+                    return Err(damaged_model(partial));
+                }
+                stores.put_buffer(&chunk_key(Kind::Complete, id, index as f64), &chunk)?;
+            }
+            stores.remove(Kind::Partial, partial)?;
+            let meta = meta.to_owned();
+            stores.put_entry(Kind::Complete, id, &Entry { meta, ..entry })
+        })
+        .await
+    }
+
+    async fn found(&self, kind: Kind, id: &str) -> Result<Option<Partial>> {
         self.run(Mode::Read, async |stores| {
-            let entry = stores.entry(Kind::Partial, id).await?;
+            let entry = stores.entry(kind, id).await?;
             let partial = |entry: Entry| Partial {
                 received: entry.size,
                 chunks: entry.checksums.len(),
@@ -166,13 +204,22 @@ impl ModelCache {
 
     /// The bytes of one chunk of a partial download, as they were appended.
     pub async fn partial_chunk(&self, id: &str, index: usize) -> Result<Vec<u8>> {
+        self.chunk_of(Kind::Partial, id, index).await
+    }
+
+    /// The bytes of one chunk of a complete model.
+    pub async fn chunk(&self, id: &str, index: usize) -> Result<Vec<u8>> {
+        self.chunk_of(Kind::Complete, id, index).await
+    }
+
+    async fn chunk_of(&self, kind: Kind, id: &str, index: usize) -> Result<Vec<u8>> {
         self.run(Mode::Read, async |stores| {
-            let entry = stores.entry(Kind::Partial, id).await?.unwrap_or_default();
+            let entry = stores.entry(kind, id).await?.unwrap_or_default();
             if index >= entry.checksums.len() {
                 let message = format!("there is no chunk {index} of {id:?}");
                 return Err(Error::invalid_argument(message));
             }
-            stores.chunk(Kind::Partial, id, &entry, index).await
+            stores.chunk(kind, id, &entry, index).await
         })
         .await
     }
@@ -246,12 +293,19 @@ impl Stores {
     async fn chunk(&self, kind: Kind, id: &str, entry: &Entry, index: usize) -> Result<Vec<u8>> {
         let value = result(self.chunks.get(&chunk_key(kind, id, index as f64))?).await?;
         let bytes = from_buffer(&value).filter(|bytes| entry.checksums.get(index) == Some(&checksum(bytes)));
+        release(&value);
         bytes.ok_or_else(|| damaged_model(id))
     }
 
     fn put_chunk(&self, kind: Kind, id: &str, index: usize, bytes: &[u8]) -> Result<()> {
-        self.chunks
-            .put(&chunk_key(kind, id, index as f64), &to_buffer(bytes))
+        self.put_buffer(&chunk_key(kind, id, index as f64), &to_buffer(bytes))
+    }
+
+    /// The database takes its copy at once.
+    fn put_buffer(&self, key: &JsValue, buffer: &JsValue) -> Result<()> {
+        let put = self.chunks.put(key, buffer);
+        release(buffer);
+        put
     }
 
     fn remove(&self, kind: Kind, id: &str) -> Result<()> {
@@ -297,6 +351,16 @@ fn listed(key: &JsValue, value: &JsValue) -> Result<CachedModel> {
 fn parse(value: &JsValue, id: &str) -> Result<Entry> {
     let text = value.as_string().ok_or_else(|| damaged_model(id))?;
     serde_json::from_str(&text).map_err(|error| damaged_model(id).caused_by(error))
+}
+
+/// Gives a buffer's memory back now, where the engine can. A collector waits until tens of megabytes have gathered, on
+/// top of the model that is being moved.
+fn release(buffer: &JsValue) {
+    let transfer = Reflect::get(buffer, &"transfer".into()).ok();
+    if let Some(transfer) = transfer.as_ref().and_then(|value| value.dyn_ref::<Function>()) {
+        // What cannot be moved is collected later.
+        let _ = transfer.call1(buffer, &0.into());
+    }
 }
 
 fn damaged_model(id: &str) -> Error {

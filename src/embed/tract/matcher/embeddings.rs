@@ -9,7 +9,6 @@ use crate::embed::weights::Matrix;
 const RESHAPING: [&str; 4] = ["Expand", "Unsqueeze", "Squeeze", "Reshape"];
 
 pub(super) struct Embeddings {
-    pub(super) hidden: usize,
     pub(super) vocab: usize,
     pub(super) positions: usize,
     pub(super) word: Matrix,
@@ -67,7 +66,6 @@ pub(super) fn embeddings<'m>(graph: &Graph<'m>, name: &'m str) -> Matched<Embedd
     };
     let hidden = word.columns;
     Ok(Embeddings {
-        hidden,
         vocab: word.rows,
         positions: position.rows,
         word: word.into_matrix(ScaleOf::Row),

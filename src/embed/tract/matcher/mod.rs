@@ -36,6 +36,7 @@ use graph::Graph;
 use linear::{LinearOf, linear};
 
 use super::model::OnnxModel;
+use crate::Error;
 use crate::embed::weights::{BertConfig, BertWeights, LayerWeights, Linear};
 
 /// Why a graph is not one that the encoder can run.
@@ -54,58 +55,108 @@ fn unrecognised<T>(reason: impl Into<String>) -> Matched<T> {
     Err(Unrecognised(reason.into()))
 }
 
-/// The weights of the BERT encoder that this graph is, or why it is not one.
-pub fn extract(model: &OnnxModel) -> Matched<BertWeights> {
+/// A BERT encoder in a graph. Its weights are taken out part by part, so that they need not stand in memory twice.
+pub struct Recognised<'m> {
+    graph: Graph<'m>,
+    config: BertConfig,
+    /// The closing norm of each layer, in order.
+    tops: Vec<norm::LayerNorm<'m>>,
+    embeddings: norm::LayerNorm<'m>,
+}
+
+/// The BERT encoder that this graph is, or why it is not one.
+pub fn recognise(model: &OnnxModel) -> Matched<Recognised<'_>> {
     let Some((graph, output)) = Graph::new(model).zip(model.token_output()) else {
         return unrecognised("it has no graph or no output");
     };
     let mut top = norm::layer_norm(&graph, output).map_err(|reason| within("at its output", reason))?;
-    let mut layers = Vec::new();
-    let mut heads = None;
+    let mut tops = Vec::new();
+    let mut shape = None;
     while !embeddings::is_sum_of_lookups(&graph, top.x) {
-        let place = format!("in layer {} from the end", layers.len() + 1);
+        let place = format!("in layer {} from the end", tops.len() + 1);
         let found = layer(&graph, &top).map_err(|reason| within(&place, reason))?;
-        if top.eps != found.below.eps || heads.is_some_and(|heads| heads != found.heads) {
-            return unrecognised("its layers differ in their epsilon or number of heads");
+        if top.eps != found.below.eps || shape.is_some_and(|shape| shape != found.shape) {
+            return unrecognised("its layers differ in their epsilon, their sizes or number of heads");
         }
-        heads = Some(found.heads);
-        layers.push(LayerWeights {
-            output_norm: top.norm,
-            ..found.weights
-        });
-        top = found.below;
+        shape = Some(found.shape);
+        tops.push(std::mem::replace(&mut top, found.below));
     }
-    layers.reverse();
-    let embeddings =
-        embeddings::embeddings(&graph, top.x).map_err(|reason| within("in its embeddings", reason))?;
-    let (Some(first), Some(heads)) = (layers.first(), heads) else {
+    tops.reverse();
+    let Some((heads, hidden, intermediate)) = shape else {
         return unrecognised("it has no layers");
     };
+    let tables =
+        embeddings::embeddings(&graph, top.x).map_err(|reason| within("in its embeddings", reason))?;
     let config = BertConfig {
-        hidden: embeddings.hidden,
-        layers: layers.len(),
+        hidden,
+        layers: tops.len(),
         heads,
-        intermediate: first.intermediate.output,
-        vocab: embeddings.vocab,
-        positions: embeddings.positions,
+        intermediate,
+        vocab: tables.vocab,
+        positions: tables.positions,
         eps: top.eps,
     };
-    let mut weights = BertWeights {
+    let recognised = Recognised {
+        graph,
         config,
-        word: embeddings.word,
-        position: embeddings.position,
-        token_type0: embeddings.token_type0,
-        embedding_norm: top.norm,
-        layers,
+        tops,
+        embeddings: top,
     };
+    match recognised.with_tables(tables).validate_embeddings() {
+        Ok(()) => Ok(recognised),
+        Err(error) => unrecognised(error.to_string()),
+    }
+}
+
+impl<'m> Recognised<'m> {
+    /// Its shape.
+    pub fn config(&self) -> &BertConfig {
+        &self.config
+    }
+
+    /// Everything but the layers.
+    pub fn embeddings(&self) -> Result<BertWeights, Error> {
+        let tables = embeddings::embeddings(&self.graph, self.embeddings.x).map_err(changed)?;
+        Ok(self.with_tables(tables))
+    }
+
+    /// The layers, in order, each taken out when it is asked for.
+    pub fn layers(&self) -> impl Iterator<Item = Result<LayerWeights, Error>> {
+        let weights = |top| Ok(layer(&self.graph, top).map_err(changed)?.weights);
+        self.tops.iter().map(weights)
+    }
+
+    fn with_tables(&self, tables: embeddings::Embeddings) -> BertWeights {
+        BertWeights {
+            config: self.config.clone(),
+            word: tables.word,
+            position: tables.position,
+            token_type0: tables.token_type0,
+            embedding_norm: self.embeddings.norm.clone(),
+            layers: Vec::new(),
+        }
+    }
+}
+
+/// What was recognised once is recognised again.
+fn changed(reason: Unrecognised) -> Error {
+    Error::internal("a recognised graph cannot be read").caused_by(reason)
+}
+
+/// All weights at once.
+pub fn extract(model: &OnnxModel) -> Matched<BertWeights> {
+    let recognised = recognise(model)?;
+    let unreadable = |error: Error| Unrecognised(error.to_string());
+    let mut weights = recognised.embeddings().map_err(unreadable)?;
+    weights.layers = recognised
+        .layers()
+        .collect::<Result<_, _>>()
+        .map_err(unreadable)?;
     if !weights.is_int8() {
         // Unsigned weights may or may not fit into signed bytes, each matrix for itself; the whole is one or the other.
         weights.layers.iter_mut().for_each(matrix::in_floats);
     }
-    match weights.validate() {
-        Ok(()) => Ok(weights),
-        Err(error) => unrecognised(error.to_string()),
-    }
+    Ok(weights)
 }
 
 fn within(place: &str, reason: Unrecognised) -> Unrecognised {
@@ -113,9 +164,9 @@ fn within(place: &str, reason: Unrecognised) -> Unrecognised {
 }
 
 struct Layer<'m> {
-    /// `output_norm` is not filled in yet: it was found before the rest.
     weights: LayerWeights,
-    heads: usize,
+    /// Number of heads, hidden and intermediate size.
+    shape: (usize, usize, usize),
     below: norm::LayerNorm<'m>,
 }
 
@@ -144,16 +195,17 @@ fn layer<'m>(graph: &Graph<'m>, top: &norm::LayerNorm<'m>) -> Matched<Layer<'m>>
         attention_norm: middle.norm,
         intermediate,
         output,
-        output_norm: crate::embed::weights::Norm {
-            gain: Vec::new(),
-            bias: Vec::new(),
-        },
+        output_norm: top.norm.clone(),
     };
-    Ok(Layer {
-        weights,
-        heads,
-        below,
-    })
+    let (hidden, inner) = (weights.q.input, weights.intermediate.output);
+    match weights.check("layer's", hidden, inner) {
+        Ok(()) => Ok(Layer {
+            weights,
+            shape: (heads, hidden, inner),
+            below,
+        }),
+        Err(error) => unrecognised(error.to_string()),
+    }
 }
 
 struct Residual<'m, T> {
