@@ -12,7 +12,7 @@
 //! | right, f32       | `[columns/8][depth][8]`         | once, in the pack                   |
 //! | left, wide int8  | `[rows/4][depth/2][4][2]` `i16` | by `wide::quantise`                 |
 //! | right, wide int8 | `[columns/8][depth/2][8][2]`    | by `wide::arrange`, at load         |
-//! | left, narrow     | `[rows/4][depth/4][4][4]` `u8`  | by `narrow::quantise`               |
+//! | left, narrow     | `[rows][depth]` `u8`            | by `narrow::quantise`               |
 //! | right, narrow    | `[columns/8][depth/4][8][4]`    | once, in the pack                   |
 //!
 //! Attention is made of the same tile: keys are a left operand, eight queries a right one, and what comes out,

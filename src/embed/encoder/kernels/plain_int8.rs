@@ -87,16 +87,12 @@ pub mod wide {
 /// Seven bits and a zero point.
 #[cfg_attr(not(test), allow(dead_code))] // the oracle of the relaxed-simd kernels; no build runs it
 pub mod narrow {
-    use super::{COLUMNS, Int8Weights, QUAD, Quantised, ROWS, Shape};
+    use super::{COLUMNS, Int8Weights, QUAD, Quantised, Shape};
 
     /// One activation, 0 to 127.
     pub type Code = u8;
 
     const LIMIT: f32 = 127.0;
-
-    fn place(row: usize, depth: usize, width: usize) -> usize {
-        row / ROWS * ROWS * width + depth / QUAD * QUAD * ROWS + row % ROWS * QUAD + depth % QUAD
-    }
 
     /// Quantises rows, `smoothing` times their values. Zero keeps a code of its own.
     pub fn quantise(
@@ -121,7 +117,7 @@ pub mod narrow {
             (out.scale[row], out.zero[row]) = (scale, zero as i32);
             for (depth, value) in values.enumerate() {
                 let code = (value * (1.0 / scale) + zero).round_ties_even();
-                out.codes[place(row, depth, width)] = code.clamp(0.0, LIMIT) as u8;
+                out.codes[row * width + depth] = code.clamp(0.0, LIMIT) as u8;
             }
         }
     }
@@ -133,7 +129,7 @@ pub mod narrow {
     pub fn gemm(shape: Shape, left: &Quantised<Code>, right: Int8Weights, out: &mut [f32], stride: usize) {
         shape.check(left.codes.len(), right.values.len(), out.len(), stride);
         let depth = shape.depth;
-        let code = |row, at| i32::from(left.codes[place(row, at, depth)]);
+        let code = |row, at| i32::from(left.codes[row * depth + at]);
         let weight = |column: usize, at: usize| {
             let panel = &right.values[column / COLUMNS * COLUMNS * depth..];
             i32::from(panel[at / QUAD * QUAD * COLUMNS + column % COLUMNS * QUAD + at % QUAD])
