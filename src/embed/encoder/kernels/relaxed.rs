@@ -14,7 +14,7 @@
 use core::arch::wasm32::*;
 
 use super::simd128::{ROUNDER, highest_lane, load, madd, store};
-use super::{COLUMNS, Int8Weights, QUAD, Quantised, Shape};
+use super::{COLUMNS, Int8Weights, Order, QUAD, Quantised, Shape};
 
 /// One activation, 0 to 127.
 pub type Code = u8;
@@ -56,8 +56,10 @@ pub fn quantise(source: &[f32], stride: usize, rows: usize, smoothing: &[f32], o
     }
 }
 
-/// The pack's layout is this coding's.
-pub fn arrange(_: &mut [i8]) {}
+/// Puts partners together.
+pub fn arrange(values: &mut [i8], depth: usize) -> Order {
+    Order::arrange(values, depth)
+}
 
 /// `out = left · right + bias` in integers, scaled at the end.
 pub fn gemm(shape: Shape, left: &Quantised<Code>, right: Int8Weights, out: &mut [f32], stride: usize) {
@@ -65,19 +67,27 @@ pub fn gemm(shape: Shape, left: &Quantised<Code>, right: Int8Weights, out: &mut 
     let Shape { rows, depth, columns } = shape;
     assert!(depth.is_multiple_of(QUAD) && left.scale.len() >= rows && left.zero.len() >= rows);
     assert!(right.scale.len() >= columns && right.bias.len() >= columns && right.sums.len() >= columns);
+    right.order.check(depth, columns);
     // Were it known to be ones, the compiler would turn the product with it into a pairwise addition, which is slower.
     let ones = core::hint::black_box(i16x8_splat(1));
     for column in (0..columns).step_by(COLUMNS) {
+        let (offsets, pairs) = right.order.panel(column / COLUMNS);
         let mut row = 0;
         while row < rows {
             // Four are two and two: a tile of one row loads nearly as much as it multiplies.
             let count = if rows - row == 4 { 2 } else { TILE.min(rows - row) };
-            // SAFETY: `check` has shown that rows of `depth` codes stand at `row * depth`, a panel of `depth` at
+            // SAFETY: the shape's `check` has shown that rows of `depth` codes stand at `row * depth`, a panel of `depth` at
             // `column * depth`, and that `out` has `rows - row` rows of eight there; the assertions above cover scales,
-            // zeros, sums and bias.
+            // zeros, sums and bias; the order's has shown that it is one of this depth, so all offsets are below it.
             unsafe {
                 let codes = left.codes.as_ptr().add(row * depth);
                 let weights = right.values.as_ptr().add(column * depth);
+                let rows = Codes {
+                    codes,
+                    depth,
+                    offsets,
+                    pairs,
+                };
                 let end = Finish {
                     row_scale: left.scale.as_ptr().add(row),
                     zero: left.zero.as_ptr().add(row),
@@ -88,9 +98,9 @@ pub fn gemm(shape: Shape, left: &Quantised<Code>, right: Int8Weights, out: &mut 
                     stride,
                 };
                 match count {
-                    1 => tile::<1>(depth, codes, weights, ones, end),
-                    2 => tile::<2>(depth, codes, weights, ones, end),
-                    _ => tile::<TILE>(depth, codes, weights, ones, end),
+                    1 => tile::<1>(rows, weights, ones, end),
+                    2 => tile::<2>(rows, weights, ones, end),
+                    _ => tile::<TILE>(rows, weights, ones, end),
                 }
             }
             row += count;
@@ -109,22 +119,43 @@ struct Finish {
     stride: usize,
 }
 
-/// # Safety
-/// `codes` is `M` rows of `depth`, `weights` a panel of as many, `end` has `M` rows and eight columns.
-#[inline(always)]
-unsafe fn tile<const M: usize>(
-    depth: usize,
+/// A tile's rows of codes.
+struct Codes<'a> {
     codes: *const u8,
-    mut weights: *const i8,
-    ones: v128,
-    end: Finish,
-) {
+    depth: usize,
+    offsets: &'a [u32],
+    pairs: usize,
+}
+
+/// # Safety
+/// `left` is `M` rows of its depth with offsets that are quads of it, `weights` a panel of as many quads as there are
+/// offsets, `end` has `M` rows and eight columns.
+#[inline(always)]
+unsafe fn tile<const M: usize>(left: Codes, mut weights: *const i8, ones: v128, end: Finish) {
     unsafe {
         let mut sums = [[i32x4_splat(0); 2]; M];
-        for at in (0..depth).step_by(QUAD) {
-            let quads = [v128_load(weights.cast()), v128_load(weights.add(16).cast())];
+        let (paired, alone) = left.offsets.split_at(left.pairs * 2);
+        for pair in paired.chunks_exact(2) {
+            let (first, second) = (pair[0] as usize, pair[1] as usize);
+            let quads = [0, 16, 32, 48].map(|at| v128_load(weights.add(at).cast()));
             for (row, sums) in sums.iter_mut().enumerate() {
-                let code = v128_load32_splat(codes.add(row * depth + at).cast());
+                let codes = left.codes.add(row * left.depth);
+                let codes = [first, second].map(|at| v128_load32_splat(codes.add(at).cast()));
+                for half in 0..2 {
+                    // The order promises that 16 bits hold this sum.
+                    let pairs = i16x8_add(
+                        i16x8_relaxed_dot_i8x16_i7x16(quads[half], codes[0]),
+                        i16x8_relaxed_dot_i8x16_i7x16(quads[half + 2], codes[1]),
+                    );
+                    sums[half] = i32x4_add(sums[half], i32x4_dot_i16x8(pairs, ones));
+                }
+            }
+            weights = weights.add(2 * QUAD * COLUMNS);
+        }
+        for offset in alone {
+            let quads = [0, 16].map(|at| v128_load(weights.add(at).cast()));
+            for (row, sums) in sums.iter_mut().enumerate() {
+                let code = v128_load32_splat(left.codes.add(row * left.depth + *offset as usize).cast());
                 for half in 0..2 {
                     // Two products of ±127 · 127 at most: 16 bits hold their sum.
                     let pairs = i16x8_relaxed_dot_i8x16_i7x16(quads[half], code);
