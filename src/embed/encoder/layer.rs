@@ -9,7 +9,7 @@
 use std::ops::Range;
 
 use super::attention::{self, Span};
-use super::kernels::{self, Int8Weights, Order, Quantised, ROWS, Shape};
+use super::kernels::{self, Int8Weights, Quantised, ROWS, Shape, Tight};
 use crate::embed::weights;
 
 /// Rows between two products: 96 rows of 1536 floats are half a megabyte.
@@ -30,8 +30,8 @@ pub enum Panels<'a> {
         sums: &'a [i32],
         /// What each input channel is multiplied with before it is quantised.
         smoothing: &'a [f32],
-        /// What the coding found when it rearranged the values.
-        order: &'a Order,
+        /// What the coding found out about the values.
+        tight: &'a Tight,
     },
 }
 
@@ -155,7 +155,7 @@ impl Operand {
                 values,
                 scale,
                 sums,
-                order,
+                tight,
                 ..
             } => {
                 let (scale, sums) = (&scale[columns.clone()], &sums[columns.clone()]);
@@ -164,7 +164,7 @@ impl Operand {
                     scale,
                     sums,
                     bias,
-                    order: order.of(columns),
+                    tight: tight.of(columns),
                 };
                 kernels::int8::gemm(shape, &self.codes, right, out, stride);
             }

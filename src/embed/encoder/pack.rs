@@ -25,7 +25,7 @@ use xxhash_rust::xxh64::Xxh64;
 
 use super::bytes::AlignedBytes;
 use super::embeddings::Embeddings;
-use super::kernels::{self, Order};
+use super::kernels::{self, Tight};
 use super::layer::Layer;
 use crate::{Error, Result};
 
@@ -46,7 +46,7 @@ pub struct Pack {
     header: Header,
     layout: Layout,
     /// One for each of the layout's int8 weights.
-    orders: Vec<Order>,
+    tight: Vec<Tight>,
 }
 
 impl Pack {
@@ -65,7 +65,7 @@ impl Pack {
         if layout.end() != bytes.len() {
             return Err(corrupted("is not as long as its header says").with("expected", layout.end()));
         }
-        let orders = layout
+        let tight = layout
             .int8_values()
             .map(|(values, depth)| kernels::int8::arrange(values.of_mut(&mut bytes), depth))
             .collect();
@@ -73,7 +73,7 @@ impl Pack {
             bytes,
             header,
             layout,
-            orders,
+            tight,
         };
         pack.vocabulary_text()?;
         Ok(pack)
@@ -108,7 +108,7 @@ impl Pack {
     }
 
     pub(super) fn layers(&self) -> Vec<Layer<'_>> {
-        self.layout.layers(&self.bytes, &self.orders, &self.header.config)
+        self.layout.layers(&self.bytes, &self.tight, &self.header.config)
     }
 }
 

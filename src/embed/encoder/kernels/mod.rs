@@ -11,10 +11,9 @@
 //! | left, f32        | `[rows/4][depth][4]`            | by [`pack_rows`], per chunk of rows |
 //! | right, f32       | `[columns/8][depth][8]`         | once, in the pack                   |
 //! | left, wide int8  | `[rows/4][depth/2][4][2]` `i16` | by `wide::quantise`                 |
-//! | right, int8      | `[columns/8][depth/4][8][4]`    | once, in the pack                   |
 //! | right, wide int8 | `[columns/8][depth/2][8][2]`    | by `wide::arrange`, at load         |
 //! | left, narrow     | `[rows][depth]` `u8`            | by `narrow::quantise`               |
-//! | right, narrow    | the pack's, in another order    | by `narrow::arrange`, at load       |
+//! | right, narrow    | `[columns/8][depth/4][8][4]`    | once, in the pack                   |
 //!
 //! Attention is made of the same tile: keys are a left operand, eight queries a right one, and what comes out,
 //! `[keys][8]`, is after softmax already the right operand of the product with the values. Softmax therefore runs down
@@ -29,7 +28,6 @@
 //! fused where relaxed-simd is enabled, and with it the narrow coding. `plain` is also the oracle that the tests hold the
 //! others against. Everything exported is safe to call with any slices: sizes are asserted before a pointer is made.
 
-mod order;
 // With simd128 most of these two is the tests' oracle only.
 #[cfg_attr(all(target_arch = "wasm32", target_feature = "simd128"), allow(dead_code))]
 pub mod plain;
@@ -37,6 +35,7 @@ pub mod plain;
 pub mod plain_int8;
 #[cfg(all(target_arch = "wasm32", target_feature = "relaxed-simd"))]
 pub mod relaxed;
+mod room;
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 mod simd128;
 #[cfg(all(
@@ -63,7 +62,7 @@ pub use simd128::{add_norm, gelu, gemm, pack_rows, softmax_columns};
 ))]
 pub use simd128_int8 as int8;
 
-pub use order::{Order, Steps};
+pub use room::{Tight, TightPairs};
 
 /// Rows of a tile, and of a panel of the left operand.
 pub const ROWS: usize = 4;
@@ -106,9 +105,9 @@ pub struct Int8Weights<'a> {
     pub sums: &'a [i32],
     /// One per column.
     pub bias: &'a [f32],
-    /// What `arrange` found; only the narrow coding needs it.
+    /// What `arrange` found; only the narrow coding asks.
     #[cfg_attr(not(target_feature = "relaxed-simd"), allow(dead_code))]
-    pub order: Steps<'a>,
+    pub tight: TightPairs<'a>,
 }
 
 /// The left operand of an int8 product: rows of activations as integers.

@@ -1,6 +1,6 @@
 //! The int8 kernels without tricks, in both codings.
 
-use super::{COLUMNS, Int8Weights, Order, QUAD, Quantised, ROWS, Shape};
+use super::{COLUMNS, Int8Weights, QUAD, Quantised, ROWS, Shape, Tight};
 
 /// Scales the integer sums that `sum` gives for a row and a column.
 fn scale(
@@ -21,7 +21,7 @@ fn scale(
 
 /// Fourteen bits and a sign.
 pub mod wide {
-    use super::{COLUMNS, Int8Weights, Order, QUAD, Quantised, ROWS, Shape};
+    use super::{COLUMNS, Int8Weights, QUAD, Quantised, ROWS, Shape, Tight};
     use crate::embed::encoder::kernels::wide_limit;
 
     /// One activation.
@@ -59,7 +59,7 @@ pub mod wide {
     }
 
     /// From the pack's layout to this coding's, in place: quads of one column become pairs of all eight.
-    pub fn arrange(values: &mut [i8], _depth: usize) -> Order {
+    pub fn arrange(values: &mut [i8], _depth: usize) -> Tight {
         for block in values.chunks_exact_mut(COLUMNS * QUAD) {
             let mut pairs = [0; COLUMNS * QUAD];
             for (at, value) in block.iter().enumerate() {
@@ -68,7 +68,7 @@ pub mod wide {
             }
             block.copy_from_slice(&pairs);
         }
-        Order::default()
+        Tight::default()
     }
 
     /// `out = left · right + bias` in integers, scaled at the end.
@@ -88,7 +88,7 @@ pub mod wide {
 /// Seven bits and a zero point.
 #[cfg_attr(not(test), allow(dead_code))] // the oracle of the relaxed-simd kernels; no build runs it
 pub mod narrow {
-    use super::{COLUMNS, Int8Weights, Order, QUAD, Quantised, Shape};
+    use super::{COLUMNS, Int8Weights, QUAD, Quantised, Shape, Tight};
 
     /// One activation, 0 to 127.
     pub type Code = u8;
@@ -123,9 +123,9 @@ pub mod narrow {
         }
     }
 
-    /// The order of the pack is as good as any here.
-    pub fn arrange(_: &mut [i8], _depth: usize) -> Order {
-        Order::default()
+    /// The pack's layout is this coding's, and no sum here is narrow.
+    pub fn arrange(_: &mut [i8], _depth: usize) -> Tight {
+        Tight::default()
     }
 
     /// `out = left · right + bias` in integers, scaled at the end.

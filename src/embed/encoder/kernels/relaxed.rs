@@ -12,9 +12,11 @@
 #![allow(unsafe_code)]
 
 use core::arch::wasm32::*;
+use core::ops::Range;
 
+use super::room::PAIR;
 use super::simd128::{ROUNDER, highest_lane, load, madd, store};
-use super::{COLUMNS, Int8Weights, Order, QUAD, Quantised, Shape};
+use super::{COLUMNS, Int8Weights, QUAD, Quantised, Shape, Tight};
 
 /// One activation, 0 to 127.
 pub type Code = u8;
@@ -56,38 +58,33 @@ pub fn quantise(source: &[f32], stride: usize, rows: usize, smoothing: &[f32], o
     }
 }
 
-/// Puts partners together.
-pub fn arrange(values: &mut [i8], depth: usize) -> Order {
-    Order::arrange(values, depth)
+/// The pack's layout is this coding's.
+pub fn arrange(values: &mut [i8], depth: usize) -> Tight {
+    Tight::find(values, depth)
 }
 
 /// `out = left · right + bias` in integers, scaled at the end.
 pub fn gemm(shape: Shape, left: &Quantised<Code>, right: Int8Weights, out: &mut [f32], stride: usize) {
     shape.check(left.codes.len(), right.values.len(), out.len(), stride);
     let Shape { rows, depth, columns } = shape;
-    assert!(depth.is_multiple_of(QUAD) && left.scale.len() >= rows && left.zero.len() >= rows);
+    assert!(depth.is_multiple_of(PAIR) && left.scale.len() >= rows && left.zero.len() >= rows);
     assert!(right.scale.len() >= columns && right.bias.len() >= columns && right.sums.len() >= columns);
-    right.order.check(depth, columns);
+    right.tight.check(depth, columns);
     // Were it known to be ones, the compiler would turn the product with it into a pairwise addition, which is slower.
     let ones = core::hint::black_box(i16x8_splat(1));
     for column in (0..columns).step_by(COLUMNS) {
-        let (offsets, pairs) = right.order.panel(column / COLUMNS);
+        let tight = right.tight.panel(column / COLUMNS);
         let mut row = 0;
         while row < rows {
             // Four are two and two: a tile of one row loads nearly as much as it multiplies.
             let count = if rows - row == 4 { 2 } else { TILE.min(rows - row) };
             // SAFETY: the shape's `check` has shown that rows of `depth` codes stand at `row * depth`, a panel of `depth` at
             // `column * depth`, and that `out` has `rows - row` rows of eight there; the assertions above cover scales,
-            // zeros, sums and bias; the order's has shown that it is one of this depth, so all offsets are below it.
+            // zeros, sums and bias; the one of tight pairs has shown that they were found in this depth, so all are below its end.
             unsafe {
                 let codes = left.codes.as_ptr().add(row * depth);
                 let weights = right.values.as_ptr().add(column * depth);
-                let rows = Codes {
-                    codes,
-                    depth,
-                    offsets,
-                    pairs,
-                };
+                let rows = Codes { codes, depth, tight };
                 let end = Finish {
                     row_scale: left.scale.as_ptr().add(row),
                     zero: left.zero.as_ptr().add(row),
@@ -119,51 +116,29 @@ struct Finish {
     stride: usize,
 }
 
-/// A tile's rows of codes.
+/// A tile's rows of codes, and which pairs of the weights that they meet are tight.
 struct Codes<'a> {
     codes: *const u8,
     depth: usize,
-    offsets: &'a [u32],
-    pairs: usize,
+    tight: &'a [u32],
 }
 
 /// # Safety
-/// `left` is `M` rows of its depth with offsets that are quads of it, `weights` a panel of as many quads as there are
-/// offsets, `end` has `M` rows and eight columns.
+/// `left` is `M` rows of its depth, which is whole pairs and has the tight ones, ascending; `weights` is a panel of as
+/// much, `end` has `M` rows and eight columns.
 #[inline(always)]
-unsafe fn tile<const M: usize>(left: Codes, mut weights: *const i8, ones: v128, end: Finish) {
+unsafe fn tile<const M: usize>(left: Codes, weights: *const i8, ones: v128, end: Finish) {
     unsafe {
         let mut sums = [[i32x4_splat(0); 2]; M];
-        let (paired, alone) = left.offsets.split_at(left.pairs * 2);
-        for pair in paired.chunks_exact(2) {
-            let (first, second) = (pair[0] as usize, pair[1] as usize);
-            let quads = [0, 16, 32, 48].map(|at| v128_load(weights.add(at).cast()));
-            for (row, sums) in sums.iter_mut().enumerate() {
-                let codes = left.codes.add(row * left.depth);
-                let codes = [first, second].map(|at| v128_load32_splat(codes.add(at).cast()));
-                for half in 0..2 {
-                    // The order promises that 16 bits hold this sum.
-                    let pairs = i16x8_add(
-                        i16x8_relaxed_dot_i8x16_i7x16(quads[half], codes[0]),
-                        i16x8_relaxed_dot_i8x16_i7x16(quads[half + 2], codes[1]),
-                    );
-                    sums[half] = i32x4_add(sums[half], i32x4_dot_i16x8(pairs, ones));
-                }
-            }
-            weights = weights.add(2 * QUAD * COLUMNS);
+        let mut from = 0;
+        for tight in left.tight {
+            let to = *tight as usize * PAIR;
+            add_pairs(&mut sums, &left, weights, ones, from..to);
+            add_quad(&mut sums, &left, weights, ones, to);
+            add_quad(&mut sums, &left, weights, ones, to + QUAD);
+            from = to + PAIR;
         }
-        for offset in alone {
-            let quads = [0, 16].map(|at| v128_load(weights.add(at).cast()));
-            for (row, sums) in sums.iter_mut().enumerate() {
-                let code = v128_load32_splat(left.codes.add(row * left.depth + *offset as usize).cast());
-                for half in 0..2 {
-                    // Two products of ±127 · 127 at most: 16 bits hold their sum.
-                    let pairs = i16x8_relaxed_dot_i8x16_i7x16(quads[half], code);
-                    sums[half] = i32x4_add(sums[half], i32x4_dot_i16x8(pairs, ones));
-                }
-            }
-            weights = weights.add(QUAD * COLUMNS);
-        }
+        add_pairs(&mut sums, &left, weights, ones, from..left.depth);
         for half in 0..2 {
             let (scale, bias) = (load(end.scale.add(4 * half)), load(end.bias.add(4 * half)));
             let columns = v128_load(end.sums.add(4 * half).cast());
@@ -174,6 +149,64 @@ unsafe fn tile<const M: usize>(left: Codes, mut weights: *const i8, ones: v128, 
                     end.out.add(row * end.stride + 4 * half),
                     madd(f32x4_convert_i32x4(sum), factor, bias),
                 );
+            }
+        }
+    }
+}
+
+/// Adds the products of depths that are whole pairs, none of them tight.
+///
+/// # Safety
+/// That of [`tile`], and `depths` within the depth.
+#[inline(always)]
+unsafe fn add_pairs<const M: usize>(
+    sums: &mut [[v128; 2]; M],
+    left: &Codes,
+    weights: *const i8,
+    ones: v128,
+    depths: Range<usize>,
+) {
+    for at in depths.step_by(PAIR) {
+        unsafe {
+            let weights = weights.add(at * COLUMNS);
+            let quads = [0, 16, 32, 48].map(|at| v128_load(weights.add(at).cast()));
+            for (row, sums) in sums.iter_mut().enumerate() {
+                let codes = left.codes.add(row * left.depth + at);
+                let codes = [0, QUAD].map(|at| v128_load32_splat(codes.add(at).cast()));
+                for half in 0..2 {
+                    // The pair is not tight: 16 bits hold this sum.
+                    let pairs = i16x8_add(
+                        i16x8_relaxed_dot_i8x16_i7x16(quads[half], codes[0]),
+                        i16x8_relaxed_dot_i8x16_i7x16(quads[half + 2], codes[1]),
+                    );
+                    sums[half] = i32x4_add(sums[half], i32x4_dot_i16x8(pairs, ones));
+                }
+            }
+        }
+    }
+}
+
+/// Adds the products of one quad.
+///
+/// # Safety
+/// That of [`tile`], and a quad at depth `at`.
+#[inline(always)]
+unsafe fn add_quad<const M: usize>(
+    sums: &mut [[v128; 2]; M],
+    left: &Codes,
+    weights: *const i8,
+    ones: v128,
+    at: usize,
+) {
+    unsafe {
+        let weights = weights.add(at * COLUMNS);
+        let quads = [0, 16].map(|at| v128_load(weights.add(at).cast()));
+        for (row, sums) in sums.iter_mut().enumerate() {
+            let code = v128_load32_splat(left.codes.add(row * left.depth + at).cast());
+            for half in 0..2 {
+                // Two products of ±128 · 127 at most: 16 bits hold their sum.
+                let pairs = i16x8_relaxed_dot_i8x16_i7x16(quads[half], code);
+                sums[half] = i32x4_add(sums[half], i32x4_dot_i16x8(pairs, ones));
             }
         }
     }

@@ -4,7 +4,7 @@ use super::{Header, corrupted};
 use crate::Result;
 use crate::embed::encoder::bytes::{AlignedBytes, Place};
 use crate::embed::encoder::embeddings::{Embeddings, Table};
-use crate::embed::encoder::kernels::Order;
+use crate::embed::encoder::kernels::Tight;
 use crate::embed::encoder::layer::{Layer, Linear, Norm, Panels};
 use crate::embed::source::Precision;
 use crate::embed::weights::BertConfig;
@@ -205,15 +205,15 @@ impl Layout {
         }
     }
 
-    /// `orders` has what was found for each of [`Layout::int8_values`].
+    /// `tight` has what was found for each of [`Layout::int8_values`].
     pub(super) fn layers<'a>(
         &self,
         bytes: &'a AlignedBytes,
-        orders: &'a [Order],
+        tight: &'a [Tight],
         config: &BertConfig,
     ) -> Vec<Layer<'a>> {
-        let mut orders = orders.iter();
-        let mut next = || orders.next().unwrap_or(Order::NONE);
+        let mut tight = tight.iter();
+        let mut next = || tight.next().unwrap_or(Tight::UNKNOWN);
         let layer = |place: &LayerPlace| Layer {
             heads: config.heads,
             qkv: place.qkv.of(bytes, next()),
@@ -255,7 +255,7 @@ impl NormPlace {
 }
 
 impl LinearPlace {
-    fn of<'a>(&self, bytes: &'a AlignedBytes, order: &'a Order) -> Linear<'a> {
+    fn of<'a>(&self, bytes: &'a AlignedBytes, tight: &'a Tight) -> Linear<'a> {
         let panels = match &self.panels {
             PanelsPlace::F32(panels) => Panels::F32(panels.of(bytes)),
             PanelsPlace::Int8 {
@@ -268,7 +268,7 @@ impl LinearPlace {
                 scale: scale.of(bytes),
                 sums: sums.of(bytes),
                 smoothing: smoothing.of(bytes),
-                order,
+                tight,
             },
         };
         Linear {

@@ -91,7 +91,7 @@ macro_rules! coding {
                         &mut left,
                     );
                     let mut values = right_panels(&sample.matrix, sample.shape, QUAD);
-                    let order = kernel::arrange(&mut values, sample.shape.depth);
+                    let tight = kernel::arrange(&mut values, sample.shape.depth);
                     let (scale, sums, bias) = (&sample.scale, &sample.sums(), &sample.bias);
                     let stride = columns + 3;
                     let mut out = vec![7.0; rows * stride];
@@ -100,7 +100,7 @@ macro_rules! coding {
                         scale,
                         sums,
                         bias,
-                        order: order.of(0..columns),
+                        tight: tight.of(0..columns),
                     };
                     kernel::gemm(sample.shape, &left, right, &mut out, stride);
                     for (row, column) in
@@ -159,18 +159,18 @@ macro_rules! coding {
 
                     let mut values = right_panels(&sample.matrix, sample.shape, QUAD);
                     let mut oracle_values = values.clone();
-                    let order = kernel::arrange(&mut values, depth);
-                    let oracle_order = oracle::arrange(&mut oracle_values, depth);
+                    let tight = kernel::arrange(&mut values, depth);
+                    let oracle_tight = oracle::arrange(&mut oracle_values, depth);
                     let (scale, sums, bias) = (&sample.scale, &sample.sums(), &sample.bias);
-                    let right = |values, order| Int8Weights {
+                    let right = |values, tight| Int8Weights {
                         values,
                         scale,
                         sums,
                         bias,
-                        order,
+                        tight,
                     };
                     let (mut out, mut oracle_out) = (vec![0.0; rows * columns], vec![0.0; rows * columns]);
-                    let (mine, its) = (order.of(0..columns), oracle_order.of(0..columns));
+                    let (mine, its) = (tight.of(0..columns), oracle_tight.of(0..columns));
                     kernel::gemm(
                         sample.shape,
                         &expected,
@@ -198,8 +198,14 @@ macro_rules! coding {
 
             #[test]
             fn the_largest_activations_and_weights_do_not_overflow() {
-                // The second and third are the most that the narrow coding adds up in 16 bits, of either sign.
-                let quads: [[i8; QUAD]; 3] = [[-128; QUAD], [127, 2, 0, 0], [0, 0, -2, -127]];
+                // The second and third are the most that the narrow coding adds up in 16 bits, of either sign, the
+                // fourth is more.
+                let quads: [[i8; QUAD]; 4] = [
+                    [-128; QUAD],
+                    [127, 2, 0, 0],
+                    [0, 0, -2, -127],
+                    [127, 3, 0, 0],
+                ];
                 for (depth, quad) in [8, 1536, 2048, 4096].into_iter().zip(quads.iter().cycle()) {
                     let shape = Shape {
                         rows: 1,
@@ -210,14 +216,14 @@ macro_rules! coding {
                     let mut left = Quantised::default();
                     kernel::quantise(&source, depth, 1, &smoothing, &mut left);
                     let mut values = quad.repeat(depth / QUAD * 8);
-                    let order = kernel::arrange(&mut values, depth);
+                    let tight = kernel::arrange(&mut values, depth);
                     let sum = quad.iter().map(|value| i32::from(*value)).sum::<i32>() * (depth / QUAD) as i32;
                     let right = Int8Weights {
                         values: &values,
                         scale: &[1.0; 8],
                         sums: &[sum; 8],
                         bias: &[0.0; 8],
-                        order: order.of(0..8),
+                        tight: tight.of(0..8),
                     };
                     let mut out = [0.0; 8];
                     kernel::gemm(shape, &left, right, &mut out, 8);
@@ -240,14 +246,14 @@ macro_rules! coding {
                 let mut left = Quantised::default();
                 kernel::quantise(&[0.0; 8], 8, 1, &[1.0; 8], &mut left);
                 let mut values = [5; 64];
-                let order = kernel::arrange(&mut values, 8);
+                let tight = kernel::arrange(&mut values, 8);
                 let bias = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0];
                 let right = Int8Weights {
                     values: &values,
                     scale: &[1.0; 8],
                     sums: &[40; 8],
                     bias: &bias,
-                    order: order.of(0..8),
+                    tight: tight.of(0..8),
                 };
                 let mut out = [0.0; 8];
                 kernel::gemm(shape, &left, right, &mut out, 8);
