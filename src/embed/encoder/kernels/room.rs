@@ -132,6 +132,26 @@ mod tests {
     }
 
     #[test]
+    fn the_room_ends_where_127_times_the_weights_leaves_sixteen_bits() {
+        // 127 · 258 = 32766 and 127 · 259 = 32893; every lane is asked.
+        for (at, sign) in (0..QUAD * COLUMNS).step_by(2).flat_map(|at| [(at, 1), (at, -1)]) {
+            let mut pair = [0; PAIR * COLUMNS];
+            for (place, weight) in [(at, 127), (at + 1, 2), (at + QUAD * COLUMNS, 127)] {
+                pair[place] = weight * sign;
+            }
+            let last = at + 1 + QUAD * COLUMNS;
+            pair[last] = 2 * sign;
+            assert!(!is_tight(&pair) && !can_overflow(&pair));
+            pair[last] = 3 * sign;
+            assert!(is_tight(&pair) && can_overflow(&pair));
+            // The other sign takes nothing away: its code may be 0.
+            pair[last - 1] = -100 * sign;
+            pair[last] = 127 * sign;
+            assert!(!is_tight(&pair));
+        }
+    }
+
+    #[test]
     fn exactly_those_pairs_are_tight_that_could_overflow() {
         let mut numbers = Numbers(11);
         let (mut tight_ones, mut others) = (0, 0);
