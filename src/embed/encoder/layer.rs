@@ -9,7 +9,7 @@
 use std::ops::Range;
 
 use super::attention::{self, Span};
-use super::kernels::{self, Int8Weights, Quantised, ROWS, Shape};
+use super::kernels::{self, Int8Weights, Quantised, ROWS, Shape, Tight};
 use crate::embed::weights;
 
 /// Rows between two products: 96 rows of 1536 floats are half a megabyte.
@@ -30,6 +30,8 @@ pub enum Panels<'a> {
         sums: &'a [i32],
         /// What each input channel is multiplied with before it is quantised.
         smoothing: &'a [f32],
+        /// What the coding found out about the values.
+        tight: &'a Tight,
     },
 }
 
@@ -150,14 +152,19 @@ impl Operand {
                 kernels::gemm(shape, &self.panels, &panels[range], Some(bias), out, stride)
             }
             Panels::Int8 {
-                values, scale, sums, ..
+                values,
+                scale,
+                sums,
+                tight,
+                ..
             } => {
-                let (scale, sums) = (&scale[columns.clone()], &sums[columns]);
+                let (scale, sums) = (&scale[columns.clone()], &sums[columns.clone()]);
                 let right = Int8Weights {
                     values: &values[range],
                     scale,
                     sums,
                     bias,
+                    tight: tight.of(columns),
                 };
                 kernels::int8::gemm(shape, &self.codes, right, out, stride);
             }

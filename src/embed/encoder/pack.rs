@@ -25,7 +25,7 @@ use xxhash_rust::xxh64::Xxh64;
 
 use super::bytes::AlignedBytes;
 use super::embeddings::Embeddings;
-use super::kernels;
+use super::kernels::{self, Tight};
 use super::layer::Layer;
 use crate::{Error, Result};
 
@@ -45,6 +45,8 @@ pub struct Pack {
     bytes: AlignedBytes,
     header: Header,
     layout: Layout,
+    /// One for each of the layout's int8 weights.
+    tight: Vec<Tight>,
 }
 
 impl Pack {
@@ -63,13 +65,15 @@ impl Pack {
         if layout.end() != bytes.len() {
             return Err(corrupted("is not as long as its header says").with("expected", layout.end()));
         }
-        for values in layout.int8_values() {
-            kernels::int8::arrange(values.of_mut(&mut bytes));
-        }
+        let tight = layout
+            .int8_values()
+            .map(|(values, depth)| kernels::int8::arrange(values.of_mut(&mut bytes), depth))
+            .collect();
         let pack = Self {
             bytes,
             header,
             layout,
+            tight,
         };
         pack.vocabulary_text()?;
         Ok(pack)
@@ -104,7 +108,7 @@ impl Pack {
     }
 
     pub(super) fn layers(&self) -> Vec<Layer<'_>> {
-        self.layout.layers(&self.bytes, &self.header.config)
+        self.layout.layers(&self.bytes, &self.tight, &self.header.config)
     }
 }
 

@@ -12,7 +12,7 @@
 //! | right, f32       | `[columns/8][depth][8]`         | once, in the pack                   |
 //! | left, wide int8  | `[rows/4][depth/2][4][2]` `i16` | by `wide::quantise`                 |
 //! | right, wide int8 | `[columns/8][depth/2][8][2]`    | by `wide::arrange`, at load         |
-//! | left, narrow     | `[rows/4][depth/4][4][4]` `u8`  | by `narrow::quantise`               |
+//! | left, narrow     | `[rows][depth]` `u8`            | by `narrow::quantise`               |
 //! | right, narrow    | `[columns/8][depth/4][8][4]`    | once, in the pack                   |
 //!
 //! Attention is made of the same tile: keys are a left operand, eight queries a right one, and what comes out,
@@ -35,6 +35,7 @@ pub mod plain;
 pub mod plain_int8;
 #[cfg(all(target_arch = "wasm32", target_feature = "relaxed-simd"))]
 pub mod relaxed;
+mod room;
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 mod simd128;
 #[cfg(all(
@@ -60,6 +61,8 @@ pub use simd128::{add_norm, gelu, gemm, pack_rows, softmax_columns};
     not(target_feature = "relaxed-simd")
 ))]
 pub use simd128_int8 as int8;
+
+pub use room::{Tight, TightPairs};
 
 /// Rows of a tile, and of a panel of the left operand.
 pub const ROWS: usize = 4;
@@ -102,6 +105,9 @@ pub struct Int8Weights<'a> {
     pub sums: &'a [i32],
     /// One per column.
     pub bias: &'a [f32],
+    /// What `arrange` found; only the narrow coding asks.
+    #[cfg_attr(not(target_feature = "relaxed-simd"), allow(dead_code))]
+    pub tight: TightPairs<'a>,
 }
 
 /// The left operand of an int8 product: rows of activations as integers.

@@ -1,6 +1,6 @@
 //! The int8 kernels without tricks, in both codings.
 
-use super::{COLUMNS, Int8Weights, QUAD, Quantised, ROWS, Shape};
+use super::{COLUMNS, Int8Weights, QUAD, Quantised, ROWS, Shape, Tight};
 
 /// Scales the integer sums that `sum` gives for a row and a column.
 fn scale(
@@ -21,7 +21,7 @@ fn scale(
 
 /// Fourteen bits and a sign.
 pub mod wide {
-    use super::{COLUMNS, Int8Weights, QUAD, Quantised, ROWS, Shape};
+    use super::{COLUMNS, Int8Weights, QUAD, Quantised, ROWS, Shape, Tight};
     use crate::embed::encoder::kernels::wide_limit;
 
     /// One activation.
@@ -59,7 +59,7 @@ pub mod wide {
     }
 
     /// From the pack's layout to this coding's, in place: quads of one column become pairs of all eight.
-    pub fn arrange(values: &mut [i8]) {
+    pub fn arrange(values: &mut [i8], _depth: usize) -> Tight {
         for block in values.chunks_exact_mut(COLUMNS * QUAD) {
             let mut pairs = [0; COLUMNS * QUAD];
             for (at, value) in block.iter().enumerate() {
@@ -68,6 +68,7 @@ pub mod wide {
             }
             block.copy_from_slice(&pairs);
         }
+        Tight::default()
     }
 
     /// `out = left · right + bias` in integers, scaled at the end.
@@ -87,16 +88,12 @@ pub mod wide {
 /// Seven bits and a zero point.
 #[cfg_attr(not(test), allow(dead_code))] // the oracle of the relaxed-simd kernels; no build runs it
 pub mod narrow {
-    use super::{COLUMNS, Int8Weights, QUAD, Quantised, ROWS, Shape};
+    use super::{COLUMNS, Int8Weights, QUAD, Quantised, Shape, Tight};
 
     /// One activation, 0 to 127.
     pub type Code = u8;
 
     const LIMIT: f32 = 127.0;
-
-    fn place(row: usize, depth: usize, width: usize) -> usize {
-        row / ROWS * ROWS * width + depth / QUAD * QUAD * ROWS + row % ROWS * QUAD + depth % QUAD
-    }
 
     /// Quantises rows, `smoothing` times their values. Zero keeps a code of its own.
     pub fn quantise(
@@ -121,19 +118,21 @@ pub mod narrow {
             (out.scale[row], out.zero[row]) = (scale, zero as i32);
             for (depth, value) in values.enumerate() {
                 let code = (value * (1.0 / scale) + zero).round_ties_even();
-                out.codes[place(row, depth, width)] = code.clamp(0.0, LIMIT) as u8;
+                out.codes[row * width + depth] = code.clamp(0.0, LIMIT) as u8;
             }
         }
     }
 
-    /// The pack's layout is this coding's.
-    pub fn arrange(_: &mut [i8]) {}
+    /// The pack's layout is this coding's, and no sum here is narrow.
+    pub fn arrange(_: &mut [i8], _depth: usize) -> Tight {
+        Tight::default()
+    }
 
     /// `out = left · right + bias` in integers, scaled at the end.
     pub fn gemm(shape: Shape, left: &Quantised<Code>, right: Int8Weights, out: &mut [f32], stride: usize) {
         shape.check(left.codes.len(), right.values.len(), out.len(), stride);
         let depth = shape.depth;
-        let code = |row, at| i32::from(left.codes[place(row, at, depth)]);
+        let code = |row, at| i32::from(left.codes[row * depth + at]);
         let weight = |column: usize, at: usize| {
             let panel = &right.values[column / COLUMNS * COLUMNS * depth..];
             i32::from(panel[at / QUAD * QUAD * COLUMNS + column % COLUMNS * QUAD + at % QUAD])

@@ -7,7 +7,7 @@
 use core::arch::wasm32::*;
 
 use super::simd128::{ROUNDER, highest_lane, load, store};
-use super::{COLUMNS, Int8Weights, QUAD, Quantised, ROWS, Shape, wide_limit};
+use super::{COLUMNS, Int8Weights, QUAD, Quantised, ROWS, Shape, Tight, wide_limit};
 
 /// One activation: 14 bits and a sign.
 pub type Code = i16;
@@ -50,7 +50,7 @@ pub fn quantise(source: &[f32], stride: usize, rows: usize, smoothing: &[f32], o
 }
 
 /// From the pack's layout to this coding's, in place: quads of one column become pairs of all eight.
-pub fn arrange(values: &mut [i8]) {
+pub fn arrange(values: &mut [i8], _depth: usize) -> Tight {
     for block in values.chunks_exact_mut(COLUMNS * QUAD) {
         // SAFETY: the block is exactly 32 bytes.
         unsafe {
@@ -60,6 +60,7 @@ pub fn arrange(values: &mut [i8]) {
             v128_store(at.add(1), i16x8_shuffle::<1, 3, 5, 7, 9, 11, 13, 15>(low, high));
         }
     }
+    Tight::default()
 }
 
 /// `out = left · right + bias` in integers, scaled at the end.

@@ -9,7 +9,7 @@ mod int8;
 use super::{COLUMNS, Shape};
 
 /// Numbers that look random and are the same everywhere (splitmix64).
-struct Numbers(u64);
+pub(super) struct Numbers(pub(super) u64);
 
 impl Numbers {
     fn next(&mut self) -> u64 {
@@ -28,7 +28,7 @@ impl Numbers {
         (0..length).map(|_| self.unit()).collect()
     }
 
-    fn int8(&mut self, length: usize) -> Vec<i8> {
+    pub(super) fn int8(&mut self, length: usize) -> Vec<i8> {
         (0..length).map(|_| self.next() as i8).collect()
     }
 }

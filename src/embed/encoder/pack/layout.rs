@@ -4,6 +4,7 @@ use super::{Header, corrupted};
 use crate::Result;
 use crate::embed::encoder::bytes::{AlignedBytes, Place};
 use crate::embed::encoder::embeddings::{Embeddings, Table};
+use crate::embed::encoder::kernels::Tight;
 use crate::embed::encoder::layer::{Layer, Linear, Norm, Panels};
 use crate::embed::source::Precision;
 use crate::embed::weights::BertConfig;
@@ -176,8 +177,8 @@ impl Layout {
         self.end
     }
 
-    /// The integers of all linear layers.
-    pub(super) fn int8_values(&self) -> impl Iterator<Item = Place<i8>> + '_ {
+    /// The integers of all linear layers, each with its depth.
+    pub(super) fn int8_values(&self) -> impl Iterator<Item = (Place<i8>, usize)> + '_ {
         let linears = |layer: &LayerPlace| {
             [
                 layer.qkv,
@@ -191,7 +192,7 @@ impl Layout {
             .flat_map(linears)
             .filter_map(|linear| match linear.panels {
                 PanelsPlace::F32(_) => None,
-                PanelsPlace::Int8 { values, .. } => Some(values),
+                PanelsPlace::Int8 { values, .. } => Some((values, linear.input)),
             })
     }
 
@@ -204,14 +205,22 @@ impl Layout {
         }
     }
 
-    pub(super) fn layers<'a>(&self, bytes: &'a AlignedBytes, config: &BertConfig) -> Vec<Layer<'a>> {
+    /// `tight` has what was found for each of [`Layout::int8_values`].
+    pub(super) fn layers<'a>(
+        &self,
+        bytes: &'a AlignedBytes,
+        tight: &'a [Tight],
+        config: &BertConfig,
+    ) -> Vec<Layer<'a>> {
+        let mut tight = tight.iter();
+        let mut next = || tight.next().unwrap_or(Tight::UNKNOWN);
         let layer = |place: &LayerPlace| Layer {
             heads: config.heads,
-            qkv: place.qkv.of(bytes),
-            attention_output: place.attention_output.of(bytes),
+            qkv: place.qkv.of(bytes, next()),
+            attention_output: place.attention_output.of(bytes, next()),
             attention_norm: place.attention_norm.of(bytes, config.eps),
-            intermediate: place.intermediate.of(bytes),
-            output: place.output.of(bytes),
+            intermediate: place.intermediate.of(bytes, next()),
+            output: place.output.of(bytes, next()),
             output_norm: place.output_norm.of(bytes, config.eps),
         };
         self.layers.iter().map(layer).collect()
@@ -246,7 +255,7 @@ impl NormPlace {
 }
 
 impl LinearPlace {
-    fn of<'a>(&self, bytes: &'a AlignedBytes) -> Linear<'a> {
+    fn of<'a>(&self, bytes: &'a AlignedBytes, tight: &'a Tight) -> Linear<'a> {
         let panels = match &self.panels {
             PanelsPlace::F32(panels) => Panels::F32(panels.of(bytes)),
             PanelsPlace::Int8 {
@@ -259,6 +268,7 @@ impl LinearPlace {
                 scale: scale.of(bytes),
                 sums: sums.of(bytes),
                 smoothing: smoothing.of(bytes),
+                tight,
             },
         };
         Linear {

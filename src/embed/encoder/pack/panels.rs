@@ -1,6 +1,6 @@
 //! From a model file's weights to the kernels' panels.
 
-use crate::embed::encoder::kernels::{COLUMNS, QUAD};
+use crate::embed::encoder::kernels::{COLUMNS, QUAD, Tight};
 use crate::embed::encoder::layer::{self, Layer, Panels};
 use crate::embed::weights::{LayerWeights, Linear, Matrix, Norm};
 
@@ -100,6 +100,7 @@ impl OwnedLinear {
                 scale,
                 sums,
                 smoothing,
+                tight: Tight::UNKNOWN,
             },
         };
         layer::Linear {
