@@ -2,7 +2,7 @@
  * WebAssembly from whatever it comes in. Works the same in the page and in its workers, and knows no address of its
  * own: those are in `wasm.ts`, out of the workers' reach, so that bundlers find each address once.
  */
-import { BurrowError, toBurrowError } from "./errors.js";
+import { BurrowError, describe, toBurrowError } from "./errors.js";
 import type { Stats, WasmSource } from "./types.js";
 
 /** A host that has its own way to the modules. */
@@ -31,6 +31,9 @@ const MAGIC = 0x6d736100;
 
 /** Compiles bytes, if they are WebAssembly. */
 export function compile(bytes: BufferSource): Promise<WebAssembly.Module> {
+  if (!ArrayBuffer.isView(bytes) && Object.prototype.toString.call(bytes) !== "[object ArrayBuffer]") {
+    throw new BurrowError("internal", "That is neither a URL, a Response, a WebAssembly.Module, nor bytes");
+  }
   const view = ArrayBuffer.isView(bytes)
     ? new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     : new DataView(bytes as ArrayBuffer);
@@ -66,7 +69,11 @@ export async function compileSource(source: WasmSource): Promise<WebAssembly.Mod
     if (given instanceof Response) return await compileResponse(given);
     return await compile(given as BufferSource);
   } catch (error) {
-    throw toBurrowError(error, "internal", "The given WebAssembly cannot be used");
+    // What the application gave is the application's to mend, whatever was wrong with it.
+    throw new BurrowError("invalid_argument", `The given WebAssembly cannot be used: ${describe(error)}`, {
+      details: { argument: "wasm" },
+      cause: error,
+    });
   }
 }
 

@@ -3,6 +3,7 @@
  * is; the store's home calls them across the border.
  */
 import { BurrowError, toBurrowError } from "./errors.js";
+import { MAX_DIMS, readSource } from "./options.js";
 import type { CustomEmbed, EmbedConfig } from "./service.js";
 import type { Embeddings, EmbedFunction, IndexOptions, ModelSource } from "./types.js";
 
@@ -49,7 +50,7 @@ export function plainSource(source: ModelSource): ModelSource {
       return String(url); // Without a page there is nothing to be relative to: the core says so.
     }
   };
-  const plain = { ...source };
+  const plain = readSource(source);
   if (plain.url !== undefined) plain.url = absolute(plain.url);
   if (plain.tokenizerUrl !== undefined) plain.tokenizerUrl = absolute(plain.tokenizerUrl);
   if (typeof plain.pack === "string" || plain.pack instanceof URL) plain.pack = absolute(plain.pack);
@@ -80,11 +81,20 @@ function check(vectors: ArrayLike<number>[], count: number): Float32Array[] {
     const got = Array.isArray(vectors) ? `${vectors.length} vectors` : typeof vectors;
     throw new BurrowError("embedding", `The embedder gave ${got} for ${count} texts`);
   }
-  return vectors.map((vector, position) => {
-    const numbers = Float32Array.from(vector ?? []);
-    if (numbers.length === 0 || !numbers.every(Number.isFinite)) {
-      throw new BurrowError("embedding", `The embedder's vector ${position} is empty or not all finite numbers`);
+  return Array.from(vectors, (vector: unknown, position) => {
+    if (!isVector(vector)) {
+      throw new BurrowError("embedding", `The embedder's vector ${position} is not an array of finite numbers`);
     }
-    return numbers;
+    return Float32Array.from(vector);
   });
+}
+
+/** Checked before it is copied: `Float32Array.from` makes numbers of null, dates and empty strings. */
+function isVector(vector: unknown): vector is ArrayLike<number> {
+  if (typeof vector !== "object" || vector === null) return false;
+  const { length } = vector as ArrayLike<unknown>;
+  if (!(length >= 1 && length <= MAX_DIMS)) return false;
+  return Array.from(vector as ArrayLike<unknown>).every(
+    (number) => typeof number === "number" && Number.isFinite(Math.fround(number)),
+  );
 }

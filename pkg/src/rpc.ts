@@ -9,7 +9,7 @@
  */
 import { expose, proxy, transfer, wrap } from "comlink";
 
-import { BurrowError, decodeError, type ErrorMessage, encodeError } from "./errors.js";
+import { BurrowError, decodeError, describe, type ErrorMessage, encodeError, isSignal } from "./errors.js";
 
 type Reply = { value: unknown } | { error: ErrorMessage };
 type Callable = (...args: never[]) => unknown;
@@ -34,7 +34,7 @@ function outgoing(args: unknown[]): { args: unknown[]; done: () => void } {
   const cleanups: (() => void)[] = [];
   const converted = args.map((arg) => {
     if (typeof arg === "function") return proxy(answering(arg as Callable));
-    if (!(arg instanceof AbortSignal)) return arg;
+    if (!isSignal(arg)) return arg;
     const { port1, port2 } = new MessageChannel();
     const tell = () => port1.postMessage("abort");
     arg.addEventListener("abort", tell, { once: true });
@@ -179,10 +179,17 @@ export class Link {
       if (this.failure !== undefined) return reject(this.failure);
       this.waiting.add(reject);
       request(invoke, args)
-        .then(resolve, reject)
+        .then(resolve, (error: unknown) => reject(asRefusal(error)))
         .finally(() => this.waiting.delete(reject));
     });
   }
+}
+
+/** What structured clone does not take was the caller's, and never left. */
+function asRefusal(error: unknown): unknown {
+  if ((error as Partial<Error> | undefined)?.name !== "DataCloneError") return error;
+  const message = `An argument cannot be sent to the worker: ${describe(error)}`;
+  return new BurrowError("invalid_argument", message, { cause: error });
 }
 
 function crashed(reason: string): BurrowError {

@@ -25,7 +25,9 @@ async function hub(address: string | URL | Request): Promise<Response> {
 
 it("opens a store that finds by meaning, and an agent takes it", async () => {
   const readme = await readFile(new URL("../../../README.md", import.meta.url), "utf8");
-  const sample = [...readme.matchAll(/```js\n(.*?)```/gs)].map(([, code]) => code ?? "").find((c) => c.includes(IMPORT));
+  const sample = [...readme.matchAll(/```js\n(.*?)```/gs)]
+    .map(([, code]) => code ?? "")
+    .find((c) => c.includes(IMPORT));
   expect(sample).toBeDefined();
   vi.stubGlobal("fetch", hub);
   const AsyncFunction = (async () => undefined).constructor as FunctionConstructor;
