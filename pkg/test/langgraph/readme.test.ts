@@ -16,8 +16,14 @@ const IMPORT = 'import { BurrowStore } from "burrow-memory/langgraph";\n';
 
 afterEach(() => vi.unstubAllGlobals());
 
-/** The hub, played by the local model files; nothing else leaves this machine. */
+/** The hub, played by the local model files, and the package's own modules; nothing else is answered. */
 async function hub(address: string | URL | Request): Promise<Response> {
+  // The sources look beside themselves; what is built lies beside the compiled ones.
+  const [, built] = /^file:.*\/src\/(wasm\/.*)$/.exec(String(address)) ?? [];
+  if (built !== undefined) {
+    const bytes = await readFile(new URL(`../../dist/${built}`, import.meta.url));
+    return new Response(new Uint8Array(bytes), { headers: { "content-type": "application/wasm" } });
+  }
   const [, model, file] = HUB.exec(String(address)) ?? [];
   if (model === undefined || file === undefined) throw new Error(`the sample asks for ${String(address)}`);
   return new Response(new Uint8Array(await readFile(join(MODELS, model, file))));
