@@ -8,7 +8,7 @@ import { BurrowError } from "./errors.js";
 import { moved } from "./rpc.js";
 import type { Embedded } from "./service.js";
 import type { TextKind } from "./types.js";
-import init, { Installer } from "./wasm/installer.js";
+import init, { __wbg_reset_state, Installer } from "./wasm/installer.js";
 
 /** What compiling found. */
 export interface Compiled {
@@ -30,6 +30,18 @@ export interface InstallerService {
   embed(texts: string[], kind: TextKind): Promise<Embedded>;
 }
 
+/** How many there are in this thread, on one instance of the module. */
+let running = 0;
+
+/** What a trap interrupted stays borrowed and cannot be freed; its memory goes with the instance. */
+function release(installer: Installer): void {
+  try {
+    installer.free();
+  } catch {
+    // As said above.
+  }
+}
+
 export class LocalInstaller implements InstallerService {
   private current: Installer | undefined;
 
@@ -37,6 +49,7 @@ export class LocalInstaller implements InstallerService {
     await init({ module_or_path: await compileInstaller(module) });
     this.drop();
     this.current = new Installer(spec);
+    running += 1;
   }
 
   async chunk(bytes: Uint8Array): Promise<void> {
@@ -68,10 +81,17 @@ export class LocalInstaller implements InstallerService {
     return split(this.installer().embed(texts, kind), texts.length);
   }
 
-  /** Gives the memory back, as far as that is possible without a worker. */
+  /**
+   * Gives the memory back. With the last one goes the whole instance of the module: memory never shrinks, and after a
+   * trap, which tract answers some damaged files with, an instance is not fit for use.
+   */
   drop(): void {
-    this.current?.free();
+    const { current } = this;
+    if (current === undefined) return;
     this.current = undefined;
+    running -= 1;
+    if (running === 0) __wbg_reset_state();
+    else release(current);
   }
 
   private installer(): Installer {

@@ -19,20 +19,14 @@ const INT8 = "model_quantized.onnx";
 /**
  * By the file that has to be fetched for it: relaxed-simd is what Chromium chooses by itself.
  *
- * `slack` is how far below onnxruntime a published int8 file may come, in the mean and in the least of the texts. Such a
- * file's integers are kept, nothing is moved from activations into weights, and some texts miss 0.985 in onnxruntime
- * too (1, 9 and 19 of the 40, the least at 0.981, 0.977 and 0.971). simd128 has 8 bits and more for an activation and
- * comes out better than onnxruntime. relaxed-simd has 7 bits: with the Chinese file that costs 0.0017 in the mean, and
- * the text of no words, whose two tokens average nothing out, is at 0.968. What is made from an f32 file needs no slack.
+ * `slack` is how far below onnxruntime the least of the texts may come with a published int8 file. In the mean both
+ * builds are to be as near to the f32 model as onnxruntime is. Some texts miss 0.985 in onnxruntime too (1, 9 and 19 of
+ * the 40, the least at 0.981, 0.977 and 0.971). simd128 has 8 bits and more for an activation; relaxed-simd has 7, and
+ * Thai read by the English model, whose vocabulary lacks it, is at 0.977. What is made from an f32 file needs no slack.
  */
 const BUILDS = [
-  { name: "relaxed-simd", file: "/pkg/wasm/burrow_relaxed_bg.wasm", slack: { mean: 0.002, least: 0.01 } },
-  {
-    name: "simd128",
-    file: "/pkg/wasm/burrow_bg.wasm",
-    wasm: "/pkg/wasm/burrow_bg.wasm",
-    slack: { mean: 0.001, least: 0 },
-  },
+  { name: "relaxed-simd", file: "/pkg/wasm/burrow_relaxed_bg.wasm", slack: 0.005 },
+  { name: "simd128", file: "/pkg/wasm/burrow_bg.wasm", wasm: "/pkg/wasm/burrow_bg.wasm", slack: 0 },
 ];
 
 /** In the page: loads a model, embeds, and tells what ran. */
@@ -124,8 +118,8 @@ describe("vectors of the built package in Chromium", () => {
       const theirs = compare(reference(model, "int8"), reference(model, "f32"));
       t.diagnostic(`${t.name}, onnxruntime: min ${theirs.min.toFixed(7)}, mean ${theirs.mean.toFixed(7)}`);
       await inBothBuilds(t, source, reference(model, "f32"), (found, slack) => {
-        assert.ok(found.mean >= theirs.mean - slack.mean, `mean ${found.mean}, onnxruntime's is ${theirs.mean}`);
-        assertEach(found, Math.min(0.985, theirs.min - slack.least));
+        assert.ok(found.mean >= theirs.mean, `mean ${found.mean}, onnxruntime's is ${theirs.mean}`);
+        assertEach(found, Math.min(0.985, theirs.min - slack));
       });
     });
   }

@@ -11,7 +11,7 @@ pub fn run(wasm: &Path, name: &str, variant: &str) -> Result<PathBuf> {
     let out = paths::work().join("bindgen").join(variant);
     let stamp = stamp::Stamp::new(&format!("bindgen-{variant}"))
         .text(name)
-        .text("web, no default path, 0.2.130")
+        .text("web, no default path, reset, 0.2.130")
         .path(wasm)?;
     let products = [format!("{name}.js"), format!("{name}_bg.wasm")].map(|file| out.join(file));
     if stamp.fresh(&products) {
@@ -36,6 +36,8 @@ fn generate(wasm: &Path, name: &str, out: &Path) -> Result<()> {
         .and_then(|bindgen| {
             bindgen
                 .typescript(true)
+                // What stops at a trap can then be started again, and its memory given back.
+                .reset_state_function(name == "installer")
                 .remove_producers_section(true)
                 .remove_name_section(true)
                 .generate_output()

@@ -81,6 +81,12 @@ const COMMANDS: &[Command] = &[
         run: bench::command,
     },
     Command {
+        name: "fuzz",
+        arguments: "[pack] [onnx] [--minutes N | --runs N] [--seed N]",
+        about: "mangled packs and ONNX files, others each time: coded errors and no trap",
+        run: test::fuzz,
+    },
+    Command {
         name: "size",
         arguments: "[--json]",
         about: "raw, gzip and brotli size of each wasm file, against the budgets",

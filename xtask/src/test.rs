@@ -7,6 +7,7 @@
 mod stages;
 
 use crate::stamp::Stamp;
+use crate::{build, npm, process};
 use anyhow::{Result, bail};
 use stages::{STAGES, Stage};
 use std::time::{Duration, Instant};
@@ -50,6 +51,17 @@ struct Options {
     only: Vec<String>,
     skip: Vec<String>,
     fresh: bool,
+}
+
+/// `cargo xtask fuzz`: the fuzz stage for as long as one likes.
+pub fn fuzz(arguments: &[String]) -> Result<()> {
+    build::package()?;
+    npm::tools()?;
+    process::run(
+        process::command("node")
+            .arg("tests/fuzz/main.mjs")
+            .args(arguments),
+    )
 }
 
 /// The command.

@@ -14,4 +14,6 @@ export class Installer {
 }
 
 export default function init(options: { module_or_path: WebAssembly.Module }): Promise<unknown>;
+/** Puts a new instance in the place of the present one, with whose memory its objects are gone. */
+export function __wbg_reset_state(): void;
 export function initSync(options: { module: WebAssembly.Module }): unknown;

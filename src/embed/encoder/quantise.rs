@@ -1,7 +1,7 @@
-//! Making a pack, and int8 weights where the model file has none.
+//! Making a pack, and the int8 weights of one.
 //!
-//! From an f32 file the integers are our own: one scale per output channel, so that every channel uses its full range
-//! (published int8 files use half of it), and scale moved from activations into weights first, as `smoothing` describes.
+//! The integers are our own: one scale per output channel, so that every channel uses its full range (published int8
+//! files use half of it), and scale moved from activations into weights first, as `smoothing` describes.
 //! BERT's residual uses the LayerNorm's output too, so the division cannot be hidden in its gain: the kernels' quantiser
 //! does it, one multiplication per element.
 //!
@@ -9,7 +9,9 @@
 //! time, for all texts: a layer is laid out as f32, run, quantised, written and dropped before the next one, so making the
 //! int8 pack needs hardly more memory than the f32 weights that came in.
 //!
-//! From an int8 file the integers and scales are kept exactly; nothing is moved.
+//! The integers of an int8 file are read as the numbers they stand for and quantised again. Rounding twice costs less than
+//! activations without smoothing do: of 40 texts, with the published Chinese file and seven bits for an activation, the
+//! mean cosine to the f32 model is 0.990 and the least 0.985, where integers kept as they were gave 0.986 and 0.968.
 
 use super::bytes::AlignedBytes;
 use super::embeddings::{Embeddings, Table};
@@ -24,8 +26,7 @@ use crate::embed::weights::{BertWeights, LayerWeights, Linear, Matrix};
 /// One text a line, English and Chinese: questions, statements, code, numbers, lists. Written for this purpose.
 const CALIBRATION_TEXTS: &str = include_str!("calibration.txt");
 
-/// Makes a pack of a model. An int8 pack of an f32 model is quantised as described above, the tokenizer reading the
-/// calibration texts.
+/// Makes a pack of a model. An int8 pack is quantised as described above, the tokenizer reading the calibration texts.
 pub fn make_pack(
     weights: BertWeights,
     precision: Precision,
@@ -33,17 +34,13 @@ pub fn make_pack(
     info: PackInfo,
 ) -> Result<AlignedBytes> {
     weights.validate()?;
-    if precision == Precision::Int8 && !weights.is_int8() {
+    if precision == Precision::Int8 {
         return make_quantised(weights, vocabulary, info);
     }
     let mut writer = PackWriter::new(weights.config.clone(), precision, false, &vocabulary, info)?;
     writer.embeddings(&weights);
     for (index, layer) in weights.layers.into_iter().enumerate() {
-        let layer = match precision {
-            Precision::F32 => OwnedLayer::f32(&layer),
-            Precision::Int8 => OwnedLayer::int8(&layer),
-        };
-        writer.layer(index, &layer)?;
+        writer.layer(index, &OwnedLayer::f32(&layer))?;
     }
     Ok(writer.finish())
 }

@@ -119,6 +119,12 @@ pub const STAGES: &[Stage] = &[
         run: tarball,
     },
     Stage {
+        name: "fuzz",
+        about: "mangled packs and ONNX files, the same ones each time",
+        inputs: PACKAGE,
+        run: fuzz,
+    },
+    Stage {
         name: "e2e",
         about: "the built package on real models in browsers",
         inputs: PACKAGE,
@@ -255,7 +261,12 @@ fn tarball() -> Result<Counts> {
     build::package()?;
     packs::ensure(packs::TESTS)?;
     browsers::ensure()?;
-    script("tests/package/run.mjs")
+    script("tests/package/run.mjs", &[])
+}
+
+fn fuzz() -> Result<Counts> {
+    build::package()?;
+    script("tests/fuzz/main.mjs", &["--seed", "1"])
 }
 
 fn end_to_end() -> Result<Counts> {
@@ -290,10 +301,14 @@ fn end_to_end_files() -> Result<Vec<PathBuf>> {
 }
 
 /// Runs a test script of our own, which ends with the plain line.
-fn script(path: &str) -> Result<Counts> {
+fn script(path: &str, arguments: &[&str]) -> Result<Counts> {
     npm::tools()?;
     let mut node = process::command("node");
-    let (ended_well, text) = process::tee(node.arg(path).env("BURROW_MODELS", models::folder()?))?;
+    let (ended_well, text) = process::tee(
+        node.arg(path)
+            .args(arguments)
+            .env("BURROW_MODELS", models::folder()?),
+    )?;
     let counts = parse_counts(&text).with_context(|| format!("{path} gave no result"))?;
     Ok(if ended_well || counts.failed > 0 {
         counts

@@ -124,19 +124,6 @@ impl OwnedLayer {
         }
     }
 
-    /// Lays an int8 layer out with its own integers; nothing is smoothed.
-    pub fn int8(layer: &LayerWeights) -> Self {
-        let linear = |parts: &[&Linear]| OwnedLinear::int8(parts, vec![1.0; parts[0].input]);
-        Self {
-            qkv: linear(&[&layer.q, &layer.k, &layer.v]),
-            attention_output: linear(&[&layer.attention_output]),
-            attention_norm: layer.attention_norm.clone(),
-            intermediate: linear(&[&layer.intermediate]),
-            output: linear(&[&layer.output]),
-            output_norm: layer.output_norm.clone(),
-        }
-    }
-
     /// As the kernels want it.
     pub fn view(&self, heads: usize, eps: f32) -> Layer<'_> {
         Layer {
