@@ -2,7 +2,7 @@
  * Embedders that the application brings: a function, or LangChain's `Embeddings`. They stay where the application
  * is; the store's home calls them across the border.
  */
-import { BurrowError, toBurrowError } from "./errors.js";
+import { aborted, BurrowError, throwIfAborted, toBurrowError } from "./errors.js";
 import { MAX_DIMS, readSource } from "./options.js";
 import type { CustomEmbed, EmbedConfig } from "./service.js";
 import type { Embeddings, EmbedFunction, IndexOptions, ModelSource } from "./types.js";
@@ -63,12 +63,29 @@ export function customEmbed(embed: Embed): CustomEmbed | undefined {
   if (call === undefined) return undefined;
   return async (texts, kind, signal) => {
     try {
-      const vectors = await call(texts, signal === undefined ? { kind } : { kind, signal });
+      const answer = call(texts, signal === undefined ? { kind } : { kind, signal });
+      const vectors = await orAborted(answer, signal);
       return { vectors: check(vectors, texts.length) };
     } catch (error) {
       throw toBurrowError(error, "embedding", "The embedder failed");
     }
   };
+}
+
+/** An embedder need not listen to the signal; whoever aborted is answered all the same. */
+async function orAborted<T>(answer: T | Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return answer;
+  throwIfAborted(signal);
+  let stop: (() => void) | undefined;
+  const fired = new Promise<never>((_, reject) => {
+    stop = () => reject(aborted(signal.reason));
+    signal.addEventListener("abort", stop, { once: true });
+  });
+  try {
+    return await Promise.race([answer, fired]);
+  } finally {
+    if (stop !== undefined) signal.removeEventListener("abort", stop);
+  }
 }
 
 function langchain(embeddings: Embeddings): EmbedFunction {

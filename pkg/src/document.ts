@@ -33,7 +33,9 @@ class Encoder {
       case "boolean":
         return String(value);
       case "number":
-        return Number.isFinite(value) ? JSON.stringify(value) : this.refuse(String(value));
+        if (!Number.isFinite(value)) this.refuse(String(value));
+        // JSON has a negative zero, `JSON.stringify` has not.
+        return Object.is(value, -0) ? "-0" : JSON.stringify(value);
       case "object":
         return value === null ? "null" : this.nested(value);
       case "bigint":

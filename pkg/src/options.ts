@@ -208,7 +208,8 @@ function found(value: unknown): string {
   return Array.isArray(value) ? "an array" : "an object of another kind";
 }
 
-function isObject(value: unknown): value is object {
+/** Neither null nor an array. */
+export function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
