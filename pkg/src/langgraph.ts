@@ -25,6 +25,7 @@ import {
   type GetOperation,
   type IndexConfig,
   InvalidNamespaceError,
+  type Item,
   type ListNamespacesOperation,
   type MatchCondition,
   type Operation,
@@ -129,7 +130,21 @@ export class BurrowStore extends BaseStore {
 
   /** Namespaces that have a live item, sorted label by label. */
   override async listNamespaces(options: Parameters<BaseStore["listNamespaces"]>[0] = {}): Promise<string[][]> {
-    return super.listNamespaces(readObject(options, "listNamespaces") as typeof options);
+    const read = readObject(options, "listNamespaces") as typeof options;
+    for (const path of [read.prefix, read.suffix]) if (path !== undefined) assertArray(path);
+    return super.listNamespaces(read);
+  }
+
+  /** Reads an item; `null` when there is none. */
+  override async get(namespace: string[], key: string): Promise<Item | null> {
+    assertArray(namespace);
+    return super.get(namespace, key);
+  }
+
+  /** Removes an item. What is not there is no error. */
+  override async delete(namespace: string[], key: string): Promise<void> {
+    assertArray(namespace);
+    await super.delete(namespace, key);
   }
 
   /** Nothing to do: an open store is a started one. */
@@ -209,11 +224,14 @@ function nativeIndex(index: BurrowStoreIndex): IndexOptions | false {
 }
 
 /** LangGraph's own check, which takes for granted that a namespace is an array. */
-function checkNamespace(namespace: unknown, options: Parameters<typeof validateNamespace>[1] = {}): void {
-  if (!isArray(namespace)) {
-    throw new InvalidNamespaceError('A namespace is an array of labels, such as ["users", "u42"].');
-  }
-  validateNamespace(namespace as string[], options);
+function checkNamespace(namespace: string[], options: Parameters<typeof validateNamespace>[1] = {}): void {
+  assertArray(namespace);
+  validateNamespace(namespace, options);
+}
+
+function assertArray(namespace: unknown): void {
+  if (isArray(namespace)) return;
+  throw new InvalidNamespaceError('A namespace is an array of labels, such as ["users", "u42"].');
 }
 
 /** A batch as Burrow's; whatever cannot be read of it is refused with its place. */
