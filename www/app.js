@@ -11,7 +11,6 @@ wireMemories(() => showStatus(current));
 wireAsk();
 setUp(async (burrow, language) => {
   current = burrow;
-  byId("workspace").lang = language.label === "English" ? "en" : "zh";
   byId("workspace").hidden = false;
   showAsk(burrow, language);
   await showMemories(burrow, language);

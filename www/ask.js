@@ -1,5 +1,7 @@
 // Searching by meaning, with scores.
 import { byId, element, onAction } from "./dom.js";
+import { namesOf } from "./place.js";
+import { kindName, say } from "./words.js";
 
 let burrow;
 
@@ -21,17 +23,21 @@ export function showAsk(opened, language) {
   byId("took").textContent = "";
 }
 
+/** Takes an item out of the answers that are shown: it was forgotten. */
+export function dropHit({ key }) {
+  for (const shown of document.querySelectorAll(".hit")) if (shown.dataset.key === key) shown.remove();
+}
+
 function showHits(hits, milliseconds) {
-  byId("took").textContent =
-    hits.length === 0 ? "There is nothing to find yet." : `Best first, found in ${milliseconds.toFixed(0)} ms`;
+  byId("took").textContent = hits.length === 0 ? say().nothing : say().found(milliseconds.toFixed(0));
   byId("hits").replaceChildren(...hits.map(hit));
 }
 
-function hit({ namespace, value, score, truncated }) {
+function hit({ namespace, key, value, score, truncated }) {
   const meter = element("meter", { min: 0, max: 1, value: Math.max(0, score) });
-  meter.setAttribute("aria-label", "similarity");
-  const place = `${namespace.slice(1).join(" / ")}, ${value.kind}${truncated ? ", only its beginning is searched" : ""}`;
-  return element(
+  meter.setAttribute("aria-label", say().similarity);
+  const place = [namesOf(namespace), kindName(value.kind), ...(truncated ? [say().cut] : [])].join(" · ");
+  const shown = element(
     "li",
     { className: "hit" },
     element("p", { textContent: value.text }),
@@ -40,7 +46,9 @@ function hit({ namespace, value, score, truncated }) {
       "div",
       { className: "score" },
       element("span", { textContent: place }),
-      element("span", { textContent: score.toFixed(4) }),
+      element("span", { textContent: `${say().similarity} ${score.toFixed(4)}` }),
     ),
   );
+  shown.dataset.key = key;
+  return shown;
 }

@@ -1,5 +1,7 @@
 // Building and finding elements. Text is always set as text: a memory is never HTML.
 
+import { say } from "./words.js";
+
 /** The element with an id. */
 export const byId = (id) => document.getElementById(id);
 
@@ -10,11 +12,17 @@ export function element(name, properties = {}, ...children) {
   return made;
 }
 
-/** Shows an error below the form it belongs to; nothing hides it. */
+/** Shows below a form what went wrong: what to do in plain words, and what the program said for whoever wants it. */
 export function showProblem(id, error) {
   const place = byId(id);
   place.hidden = error === undefined;
-  place.textContent = error === undefined ? "" : `${error.message ?? error}${error.code ? ` (${error.code})` : ""}`;
+  place.replaceChildren();
+  if (error === undefined) return;
+  const { problems, otherProblem, details } = say();
+  place.append(element("p", { textContent: problems[error.code] ?? otherProblem }));
+  if (error.code === "aborted") return;
+  const said = `${error.message ?? error}${error.code ? ` (${error.code})` : ""}`;
+  place.append(element("details", {}, element("summary", { textContent: details }), said));
 }
 
 /** Runs what a form or button asks for, once at a time, and shows what went wrong. */

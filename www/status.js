@@ -1,20 +1,14 @@
-// One line that says how things stand: the model, where it runs, and whether memories are kept.
-import { byId, element } from "./dom.js";
+// One sentence or two that say how things stand: whether memories are kept, and what finds them.
+import { byId } from "./dom.js";
+import { say } from "./words.js";
 
-/** Draws the line from the store's own account of itself. */
+/** Says it from the store's own account of itself. */
 export async function showStatus(burrow) {
-  const { items, storage, model, worker, build } = await burrow.stats();
-  const parts = [
-    ["Memories", String(items)],
-    [
-      "Kept",
-      storage.durable ? "in this browser" : `until this page closes${storage.reason ? `: ${storage.reason}` : ""}`,
-    ],
-    ["Model", [model?.id, model?.precision].filter(Boolean).join(" ")],
-    ["Engine", `${model?.engine ?? "none"}, ${build.wasm}`],
-    ["Runs", worker.runs === "worker" ? "beside the page" : "in the page"],
-  ];
-  byId("status").replaceChildren(
-    ...parts.map(([name, value]) => element("span", {}, `${name} `, element("b", { textContent: value }))),
-  );
+  const { items, storage, model, worker } = await burrow.stats();
+  const words = say();
+  const sentences = [storage.durable ? words.kept(items) : words.forgetful(items)];
+  // A model's id ends in its precision and a checksum, which are for programs.
+  if (model) sentences.push(words.here(model.id.replace(/-(int8|f32)-[0-9a-f]+$/, "")));
+  if (worker.runs !== "worker") sentences.push(words.slow);
+  byId("status").textContent = sentences.join(document.documentElement.lang === "en" ? " " : "");
 }

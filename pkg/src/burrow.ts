@@ -3,6 +3,7 @@ import { customEmbed, embedConfig } from "./custom.js";
 import { aborted, BurrowError, throwIfAborted } from "./errors.js";
 import { findHome, type Home } from "./home.js";
 import { encodeOperation, encodeOperations, reviveResult } from "./operations.js";
+import { readDestroy, readObject, readOpen, readReindex } from "./options.js";
 import { Persistence } from "./persistence.js";
 import { guarded } from "./progress.js";
 import { gone } from "./rpc.js";
@@ -64,12 +65,10 @@ export class Burrow {
    * @throws {@link BurrowError} `model_load` when the model cannot be had, `model_mismatch` when the index was made by
    * another model (`reindex: true` embeds anew), `schema_too_new`, `storage_blocked`, `aborted`, `invalid_argument`.
    */
-  static async open(options: OpenOptions = {}): Promise<Burrow> {
+  static async open(given: OpenOptions = {}): Promise<Burrow> {
+    const options = readOpen(given);
     throwIfAborted(options.signal);
     const name = options.name ?? "burrow";
-    if (typeof name !== "string" || name === "") {
-      throw new BurrowError("invalid_argument", "A store's name is a non-empty string");
-    }
     const { config, custom } = readIndex(options.index);
     const store: StoreConfig = { ...config, name, storage: storageOf(options.storage) };
     if (options.ttl !== undefined) store.ttl = options.ttl;
@@ -91,7 +90,8 @@ export class Burrow {
    * request back: the database goes as soon as the other lets go of it.
    */
   static async destroy(name: string, options: Pick<OpenOptions, "wasm"> = {}): Promise<void> {
-    await loadDestroy(name, options.wasm);
+    const checked = readDestroy(name, options);
+    await loadDestroy(checked.name, checked.wasm);
   }
 
   /**
@@ -101,7 +101,7 @@ export class Burrow {
    * `embedding`, `quota_exceeded`, `closed`; nothing was stored then.
    */
   async put(namespace: Namespace, key: string, value: Document | null, options: PutOptions = {}): Promise<void> {
-    await this.run({ ...options, op: "put", namespace, key, value });
+    await this.run({ ...readObject(options, "put"), op: "put", namespace, key, value });
   }
 
   /** Reads a document; `null` when there is none, or it has expired. */
@@ -110,7 +110,7 @@ export class Burrow {
     key: string,
     options: GetOptions = {},
   ): Promise<Item<T> | null> {
-    return (await this.run({ ...options, op: "get", namespace, key })) as Item<T> | null;
+    return (await this.run({ ...readObject(options, "get"), op: "get", namespace, key })) as Item<T> | null;
   }
 
   /**
@@ -120,7 +120,7 @@ export class Burrow {
    * `invalid_argument`.
    */
   async search<T extends Document = Document>(prefix: Namespace, options: SearchOptions = {}): Promise<SearchPage<T>> {
-    return (await this.run({ ...options, op: "search", prefix })) as SearchPage<T>;
+    return (await this.run({ ...readObject(options, "search"), op: "search", prefix })) as SearchPage<T>;
   }
 
   /** Removes a document and its vectors. What is not there is no error. */
@@ -130,7 +130,7 @@ export class Burrow {
 
   /** Namespaces that have a live item, sorted label by label. */
   async listNamespaces(options: ListNamespacesOptions = {}): Promise<Namespace[]> {
-    return this.run({ ...options, op: "listNamespaces" });
+    return this.run({ ...readObject(options, "listNamespaces"), op: "listNamespaces" });
   }
 
   /**
@@ -142,8 +142,11 @@ export class Burrow {
     operations: O,
   ): Promise<{ -readonly [I in keyof O]: OperationResult<O[I]> }> {
     this.assertOpen();
-    const raw = JSON.parse(await this.service.batch(encodeOperations(operations))) as unknown[];
-    const results = operations.map((operation, position) => reviveResult(operation, raw[position]));
+    const text = encodeOperations(operations);
+    // The application may change its array while it waits.
+    const asked = [...operations];
+    const raw = JSON.parse(await this.service.batch(text)) as unknown[];
+    const results = asked.map((operation, position) => reviveResult(operation, raw[position]));
     return results as { -readonly [I in keyof O]: OperationResult<O[I]> };
   }
 
@@ -153,14 +156,15 @@ export class Burrow {
    *
    * @throws {@link BurrowError} `model_load`, `embedding`, `aborted`; the old index stays then.
    */
-  async reindex(options: ReindexOptions = {}): Promise<void> {
+  async reindex(given: ReindexOptions = {}): Promise<void> {
     this.assertOpen();
+    const options = readReindex(given);
     throwIfAborted(options.signal);
-    const { embed, ...rest } = options;
-    const { config, custom } = readIndex({ ...rest, embed: embed ?? false });
+    const { embed, onProgress, signal, ...rest } = options;
+    const { config, custom } = readIndex({ ...rest, embed: embed === undefined ? false : embed });
     const { embed: chosen, ...change } = config;
     const asked = embed === undefined ? change : { ...change, embed: chosen };
-    await this.service.reindex(asked, guarded(options.onProgress), custom, options.signal);
+    await this.service.reindex(asked, guarded(onProgress), custom, signal);
   }
 
   /** Counts, and how the store works: storage, model, worker, build. Whatever is not as asked for says so here. */
@@ -194,9 +198,6 @@ export class Burrow {
 function storageOf(wanted: OpenOptions["storage"]): StoreConfig["storage"] {
   const there = typeof indexedDB !== "undefined";
   if (wanted === undefined) return there ? "indexeddb" : "memory";
-  if (wanted !== "indexeddb" && wanted !== "memory") {
-    throw new BurrowError("invalid_argument", `storage is "indexeddb" or "memory", not ${JSON.stringify(wanted)}`);
-  }
   if (wanted === "indexeddb" && !there) {
     throw new BurrowError("storage_unavailable", 'There is no IndexedDB here; use storage: "memory"');
   }

@@ -31,6 +31,9 @@ const MAGIC = 0x6d736100;
 
 /** Compiles bytes, if they are WebAssembly. */
 export function compile(bytes: BufferSource): Promise<WebAssembly.Module> {
+  if (!ArrayBuffer.isView(bytes) && Object.prototype.toString.call(bytes) !== "[object ArrayBuffer]") {
+    throw new BurrowError("internal", "That is neither a URL, a Response, a WebAssembly.Module, nor bytes");
+  }
   const view = ArrayBuffer.isView(bytes)
     ? new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     : new DataView(bytes as ArrayBuffer);
@@ -66,8 +69,11 @@ export async function compileSource(source: WasmSource): Promise<WebAssembly.Mod
     if (given instanceof Response) return await compileResponse(given);
     return await compile(given as BufferSource);
   } catch (error) {
-    const message = `The given WebAssembly cannot be used: ${describe(error)}`;
-    throw new BurrowError("invalid_argument", message, { cause: error });
+    // What the application gave is the application's to mend, whatever was wrong with it.
+    throw new BurrowError("invalid_argument", `The given WebAssembly cannot be used: ${describe(error)}`, {
+      details: { argument: "wasm" },
+      cause: error,
+    });
   }
 }
 

@@ -2,7 +2,8 @@
  * Embedders that the application brings: a function, or LangChain's `Embeddings`. They stay where the application
  * is; the store's home calls them across the border.
  */
-import { aborted, BurrowError, describe } from "./errors.js";
+import { aborted, BurrowError, describe, throwIfAborted } from "./errors.js";
+import { MAX_DIMS, readSource } from "./options.js";
 import type { CustomEmbed, EmbedConfig } from "./service.js";
 import type { Embeddings, EmbedFunction, IndexOptions, ModelSource } from "./types.js";
 
@@ -49,7 +50,7 @@ export function plainSource(source: ModelSource): ModelSource {
       return String(url); // Without a page there is nothing to be relative to: the core says so.
     }
   };
-  const plain = { ...source };
+  const plain = readSource(source);
   if (plain.url !== undefined) plain.url = absolute(plain.url);
   if (plain.tokenizerUrl !== undefined) plain.tokenizerUrl = absolute(plain.tokenizerUrl);
   if (typeof plain.pack === "string" || plain.pack instanceof URL) plain.pack = absolute(plain.pack);
@@ -62,7 +63,8 @@ export function customEmbed(embed: Embed): CustomEmbed | undefined {
   if (call === undefined) return undefined;
   return async (texts, kind, signal) => {
     try {
-      const vectors = await call(texts, signal === undefined ? { kind } : { kind, signal });
+      const answer = call(texts, signal === undefined ? { kind } : { kind, signal });
+      const vectors = await orAborted(answer, signal);
       return { vectors: check(vectors, texts.length) };
     } catch (error) {
       // An abort of its own (a time limit, perhaps) is its failure; only the caller's is an abort.
@@ -71,6 +73,22 @@ export function customEmbed(embed: Embed): CustomEmbed | undefined {
       throw new BurrowError("embedding", `The embedder failed: ${describe(error)}`, { cause: error });
     }
   };
+}
+
+/** An embedder need not listen to the signal; whoever aborted is answered all the same. */
+async function orAborted<T>(answer: T | Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return answer;
+  throwIfAborted(signal);
+  let stop: (() => void) | undefined;
+  const fired = new Promise<never>((_, reject) => {
+    stop = () => reject(aborted(signal.reason));
+    signal.addEventListener("abort", stop, { once: true });
+  });
+  try {
+    return await Promise.race([answer, fired]);
+  } finally {
+    if (stop !== undefined) signal.removeEventListener("abort", stop);
+  }
 }
 
 function langchain(embeddings: Embeddings): EmbedFunction {
@@ -83,11 +101,20 @@ function check(vectors: ArrayLike<number>[], count: number): Float32Array[] {
     const got = Array.isArray(vectors) ? `${vectors.length} vectors` : typeof vectors;
     throw new BurrowError("embedding", `The embedder gave ${got} for ${count} texts`);
   }
-  return vectors.map((vector, position) => {
-    const numbers = Float32Array.from(vector ?? []);
-    if (numbers.length === 0 || !numbers.every(Number.isFinite)) {
-      throw new BurrowError("embedding", `The embedder's vector ${position} is empty or not all finite numbers`);
+  return Array.from(vectors, (vector: unknown, position) => {
+    if (!isVector(vector)) {
+      throw new BurrowError("embedding", `The embedder's vector ${position} is not an array of finite numbers`);
     }
-    return numbers;
+    return Float32Array.from(vector);
   });
+}
+
+/** Checked before it is copied: `Float32Array.from` makes numbers of null, dates and empty strings. */
+function isVector(vector: unknown): vector is ArrayLike<number> {
+  if (typeof vector !== "object" || vector === null) return false;
+  const { length } = vector as ArrayLike<unknown>;
+  if (!(length >= 1 && length <= MAX_DIMS)) return false;
+  return Array.from(vector as ArrayLike<unknown>).every(
+    (number) => typeof number === "number" && Number.isFinite(Math.fround(number)),
+  );
 }

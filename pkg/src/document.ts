@@ -6,7 +6,7 @@
  * as absent, as JavaScript objects have them everywhere. Each property is read once, so that what was checked is
  * what is stored.
  */
-import { BurrowError, type ErrorCode } from "./errors.js";
+import { BurrowError, describe, type ErrorCode } from "./errors.js";
 
 /** Deeper documents are refused: parsers on the way have limits, and a stack has one too. */
 export const MAX_DEPTH = 100;
@@ -33,7 +33,9 @@ class Encoder {
       case "boolean":
         return String(value);
       case "number":
-        return Number.isFinite(value) ? JSON.stringify(value) : this.refuse(String(value));
+        if (!Number.isFinite(value)) this.refuse(String(value));
+        // JSON has a negative zero, `JSON.stringify` has not.
+        return Object.is(value, -0) ? "-0" : JSON.stringify(value);
       case "object":
         return value === null ? "null" : this.nested(value);
       case "bigint":
@@ -93,7 +95,7 @@ class Encoder {
 }
 
 /** Objects of other realms (frames, test runners) have another `Object.prototype`, so it is known by its shape. */
-function isPlain(value: object): boolean {
+export function isPlain(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
@@ -103,6 +105,15 @@ function kindOf(value: object): string {
   return typeof name === "string" && name !== "" ? `an instance of ${name}` : "an instance of a class";
 }
 
+/** A revoked proxy throws at the mere question; it is refused where it is read. */
+export function isArray(value: unknown): value is unknown[] {
+  try {
+    return Array.isArray(value);
+  } catch {
+    return false;
+  }
+}
+
 /** No half of a surrogate pair stands alone. */
 export function isWellFormed(text: string): boolean {
   return !/[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/.test(text);
@@ -110,13 +121,22 @@ export function isWellFormed(text: string): boolean {
 
 /** Exact JSON text of a value; `root` names it in the error. */
 export function encodeJson(value: unknown, code: ErrorCode, root: string): string {
-  return new Encoder(code, root).encode(value);
+  try {
+    return new Encoder(code, root).encode(value);
+  } catch (error) {
+    if (error instanceof BurrowError) throw error;
+    // A getter or a proxy of the application's threw, or the text is longer than a string can be.
+    throw new BurrowError(code, `${root} cannot be read: ${describe(error)}`, {
+      details: { path: root },
+      cause: error,
+    });
+  }
 }
 
 /** Exact JSON text of a document: a plain object at the top. */
 export function encodeDocument(value: unknown): string {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    const found = value === null ? "null" : Array.isArray(value) ? "an array" : `a ${typeof value}`;
+  if (typeof value !== "object" || value === null || isArray(value)) {
+    const found = value === null ? "null" : isArray(value) ? "an array" : `a ${typeof value}`;
     throw new BurrowError("invalid_document", `A document is an object at the top, not ${found}`, {
       details: { path: "value", found },
     });

@@ -2,6 +2,7 @@
 import { plainSource } from "./custom.js";
 import { aborted, BurrowError, throwIfAborted } from "./errors.js";
 import { findHome, type Home } from "./home.js";
+import { isTexts, readEmbed, readLoad } from "./options.js";
 import { guarded } from "./progress.js";
 import { gone } from "./rpc.js";
 import type { ModelInfo } from "./service.js";
@@ -33,7 +34,8 @@ export class Embedder {
    *
    * @throws {@link BurrowError} `model_load`, `corrupted`, `aborted`, `invalid_argument`.
    */
-  static async load(source: Preset | (string & {}) | ModelSource, options: LoadOptions = {}): Promise<Embedder> {
+  static async load(source: Preset | (string & {}) | ModelSource, given: LoadOptions = {}): Promise<Embedder> {
+    const options = readLoad(given);
     throwIfAborted(options.signal);
     const plain = typeof source === "string" ? ({ preset: source } as ModelSource) : plainSource(source);
     const home = await findHome(options);
@@ -63,11 +65,12 @@ export class Embedder {
    * @throws {@link BurrowError} `invalid_argument`, `embedding`, `aborted`, `closed`.
    */
   async embed(texts: string[], options: EmbedOptions = {}): Promise<Float32Array[]> {
-    if (!Array.isArray(texts) || texts.some((text) => typeof text !== "string")) {
-      throw new BurrowError("invalid_argument", "What is embedded is an array of strings");
+    const { kind = "document", signal } = readEmbed(options);
+    if (!isTexts(texts)) {
+      throw new BurrowError("invalid_argument", "What is embedded is an array of strings, without lone surrogates");
     }
-    throwIfAborted(options.signal);
-    const { vectors } = await this.home.embed.embed(texts, options.kind ?? "document", options.signal);
+    throwIfAborted(signal);
+    const { vectors } = await this.home.embed.embed(texts, kind, signal);
     return vectors;
   }
 

@@ -33,6 +33,13 @@ export type ErrorCode = (typeof ERROR_CODES)[number];
 /** What a program needs to react to a failure; the fields depend on the code. */
 export type ErrorDetails = Record<string, unknown>;
 
+/** What was refused may be a megabyte long; an error that quotes it is read by people and kept in logs. */
+const MAX_MESSAGE = 1000;
+
+function clipped(message: string): string {
+  return message.length <= MAX_MESSAGE ? message : `${message.slice(0, MAX_MESSAGE)}… (${message.length} characters)`;
+}
+
 /** Every failure of this package. */
 export class BurrowError extends Error {
   /** What kind of failure it was. */
@@ -41,7 +48,7 @@ export class BurrowError extends Error {
   readonly details: ErrorDetails;
 
   constructor(code: ErrorCode, message: string, options: { details?: ErrorDetails; cause?: unknown } = {}) {
-    super(message, "cause" in options ? { cause: options.cause } : undefined);
+    super(clipped(message), "cause" in options ? { cause: options.cause } : undefined);
     this.name = "BurrowError";
     this.code = code;
     this.details = options.details ?? {};
@@ -62,14 +69,27 @@ function isCode(code: unknown): code is ErrorCode {
 
 /** What an unknown thrown thing says of itself. */
 export function describe(thrown: unknown): string {
-  if (thrown instanceof Error) return thrown.message === "" ? thrown.name : `${thrown.name}: ${thrown.message}`;
-  return String(thrown);
+  try {
+    if (thrown instanceof Error) return thrown.message === "" ? thrown.name : `${thrown.name}: ${thrown.message}`;
+    return String(thrown);
+  } catch {
+    return "something that cannot be shown"; // Any value can be thrown, also one whose `toString` throws.
+  }
+}
+
+function fields(thrown: unknown): Partial<BurrowError> {
+  try {
+    const { name, code, details, cause } = (thrown ?? {}) as BurrowError;
+    return { name, code, details, cause };
+  } catch {
+    return {};
+  }
 }
 
 /** Makes a `BurrowError` of anything that was thrown; an abort is `aborted`, anything foreign gets `fallback`. */
 export function toBurrowError(thrown: unknown, fallback: ErrorCode = "internal", message?: string): BurrowError {
   if (thrown instanceof BurrowError) return thrown;
-  const { name, code, details, cause } = (thrown ?? {}) as Partial<BurrowError>;
+  const { name, code, details, cause } = fields(thrown);
   if (name === "BurrowError" && isCode(code)) {
     const options: { details: ErrorDetails; cause?: unknown } = { details: details ?? {} };
     if (cause !== undefined && cause !== null) options.cause = cause;
@@ -83,6 +103,13 @@ export function toBurrowError(thrown: unknown, fallback: ErrorCode = "internal",
 /** The caller's signal fired; its reason is the cause. */
 export function aborted(reason: unknown): BurrowError {
   return new BurrowError("aborted", "The operation was aborted", { cause: reason });
+}
+
+/** Whether a value is an `AbortSignal`, of any realm. */
+export function isSignal(value: unknown): value is AbortSignal {
+  if (typeof value !== "object" || value === null) return false;
+  const { aborted: fired, addEventListener } = value as Partial<AbortSignal>;
+  return typeof fired === "boolean" && typeof addEventListener === "function";
 }
 
 /** Throws `aborted` when the signal has fired. */

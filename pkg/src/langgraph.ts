@@ -25,6 +25,7 @@ import {
   type GetOperation,
   type IndexConfig,
   InvalidNamespaceError,
+  type Item,
   type ListNamespacesOperation,
   type MatchCondition,
   type Operation,
@@ -36,7 +37,9 @@ import {
 } from "@langchain/langgraph-checkpoint";
 
 import { Burrow } from "./burrow.js";
-import { BurrowError } from "./errors.js";
+import { isArray } from "./document.js";
+import { BurrowError, describe } from "./errors.js";
+import { isObject, readObject } from "./options.js";
 import type { IndexOptions, Operation as NativeOperation, OpenOptions, SearchMode } from "./types.js";
 
 /** The index as LangGraph spells it, or as Burrow does. */
@@ -86,7 +89,7 @@ export class BurrowStore extends BaseStore {
 
   /** Opens a Burrow and wraps it; {@link stop} closes it. */
   static async open(options: BurrowStoreOptions = {}): Promise<BurrowStore> {
-    const { index, ...rest } = options;
+    const { index, ...rest } = readObject(options, "open") as BurrowStoreOptions;
     const burrow = await Burrow.open(index === undefined ? rest : { ...rest, index: nativeIndex(index) });
     const store = new BurrowStore(burrow);
     store.#owned = true;
@@ -101,7 +104,7 @@ export class BurrowStore extends BaseStore {
 
   /** Applies operations in order, all or none; each read sees the writes before it. */
   override async batch<Op extends readonly Operation[]>(operations: Op): Promise<OperationResults<Op>> {
-    const translated = operations.map(translate);
+    const translated = translateAll(operations);
     const results = await this.#run(translated);
     return translated.map((op, i) => answer(op, results[i])) as OperationResults<Op>;
   }
@@ -114,14 +117,34 @@ export class BurrowStore extends BaseStore {
     index?: false | string[],
     options: PutOptions = {},
   ): Promise<void> {
-    validateNamespace(namespace);
-    await this.batch([{ namespace, key, value, ...given({ index, ttl: options.ttl }) } as PutOperation]);
+    checkNamespace(namespace);
+    const { ttl } = readObject(options, "put") as PutOptions;
+    await this.batch([{ namespace, key, value, ...given({ index, ttl }) } as PutOperation]);
   }
 
   /** Items below a prefix: ranked by meaning when there is a query, else in the order in which they were made. */
   override async search(namespacePrefix: string[], options: SearchOptions = {}): Promise<SearchItem[]> {
-    const [items = []] = await this.batch([{ namespacePrefix, ...options } as SearchOperation]);
+    const [items = []] = await this.batch([{ namespacePrefix, ...readObject(options, "search") } as SearchOperation]);
     return items;
+  }
+
+  /** Namespaces that have a live item, sorted label by label. */
+  override async listNamespaces(options: Parameters<BaseStore["listNamespaces"]>[0] = {}): Promise<string[][]> {
+    const read = readObject(options, "listNamespaces") as typeof options;
+    for (const path of [read.prefix, read.suffix]) if (path !== undefined) assertArray(path);
+    return super.listNamespaces(read);
+  }
+
+  /** Reads an item; `null` when there is none. */
+  override async get(namespace: string[], key: string): Promise<Item | null> {
+    assertArray(namespace);
+    return super.get(namespace, key);
+  }
+
+  /** Removes an item. What is not there is no error. */
+  override async delete(namespace: string[], key: string): Promise<void> {
+    assertArray(namespace);
+    await super.delete(namespace, key);
   }
 
   /** Nothing to do: an open store is a started one. */
@@ -188,7 +211,7 @@ function isBatchedWrapper(store: unknown): store is { store: unknown } {
 }
 
 function isLangGraphIndex(index: BurrowStoreIndex | undefined): index is LangGraphIndex {
-  return typeof index === "object" && "embeddings" in index;
+  return typeof index === "object" && index !== null && "embeddings" in index;
 }
 
 function nativeIndex(index: BurrowStoreIndex): IndexOptions | false {
@@ -200,22 +223,53 @@ function nativeIndex(index: BurrowStoreIndex): IndexOptions | false {
   return { ...rest, embed: embeddings };
 }
 
+/** LangGraph's own check, which takes for granted that a namespace is an array. */
+function checkNamespace(namespace: string[], options: Parameters<typeof validateNamespace>[1] = {}): void {
+  assertArray(namespace);
+  validateNamespace(namespace, options);
+}
+
+function assertArray(namespace: unknown): void {
+  if (isArray(namespace)) return;
+  throw new InvalidNamespaceError('A namespace is an array of labels, such as ["users", "u42"].');
+}
+
+/** A batch as Burrow's; whatever cannot be read of it is refused with its place. */
+function translateAll(operations: readonly Operation[]): NativeOperation[] {
+  if (!isArray(operations as unknown)) throw new BurrowError("invalid_argument", "A batch is an array of operations");
+  return Array.from(operations, (op: Operation, position) => {
+    try {
+      return translate(op);
+    } catch (error) {
+      if (error instanceof BurrowError || error instanceof InvalidNamespaceError) throw error;
+      const message = `Operation ${position} cannot be read: ${describe(error)}`;
+      throw new BurrowError("invalid_argument", message, { details: { position }, cause: error });
+    }
+  });
+}
+
 /** One of LangGraph's operations as Burrow's. The kinds are told apart as `InMemoryStore` does. */
 function translate(op: Operation): NativeOperation {
+  if (typeof op !== "object" || op === null) {
+    throw new BurrowError("invalid_argument", `An operation of a store is an object, not ${describe(op)}`);
+  }
   if ("namespacePrefix" in op) return translateSearch(op);
   if ("namespace" in op && "value" in op) return translatePut(op);
   if ("namespace" in op && "key" in op) return translateGet(op);
   if ("matchConditions" in op || "limit" in op) return translateList(op);
-  throw new BurrowError("invalid_argument", `Not an operation of a store: ${JSON.stringify(op)}`);
+  throw new BurrowError(
+    "invalid_argument",
+    `Not an operation of a store: it has the fields ${Object.keys(op).join(", ")}`,
+  );
 }
 
 function translateGet(op: GetOperation): NativeOperation {
-  validateNamespace(op.namespace, { allowReservedRoot: true });
+  checkNamespace(op.namespace, { allowReservedRoot: true });
   return { op: "get", namespace: op.namespace, key: op.key, ...given(extras(op, "refreshTtl")) };
 }
 
 function translatePut(op: PutOperation): NativeOperation {
-  validateNamespace(op.namespace, { allowReservedRoot: true });
+  checkNamespace(op.namespace, { allowReservedRoot: true });
   const { namespace, key, value, index } = op;
   return {
     op: "put",
@@ -228,7 +282,7 @@ function translatePut(op: PutOperation): NativeOperation {
 }
 
 function translateSearch(op: SearchOperation): NativeOperation {
-  validateNamespace(op.namespacePrefix, { allowEmpty: true, allowReservedRoot: true });
+  checkNamespace(op.namespacePrefix, { allowEmpty: true, allowReservedRoot: true });
   const { namespacePrefix: prefix, filter, limit = 10, offset = 0, query } = op;
   const ranked = query ? { query, mode: "semantic" as const, unscored: "append" as const } : {};
   return {
@@ -244,7 +298,10 @@ function translateSearch(op: SearchOperation): NativeOperation {
 
 function translateList(op: ListNamespacesOperation): NativeOperation {
   const conditions = op.matchConditions ?? [];
-  for (const { path } of conditions) validateNamespace(path, { allowEmpty: true, allowReservedRoot: true });
+  if (!isArray(conditions as unknown) || conditions.some((condition) => !isObject(condition))) {
+    throw new BurrowError("invalid_argument", "matchConditions is an array of { matchType, path }");
+  }
+  for (const { path } of conditions) checkNamespace(path, { allowEmpty: true, allowReservedRoot: true });
   const prefix = combined(conditions, "prefix");
   const suffix = combined(conditions, "suffix");
   // Two conditions that exclude each other leave nothing to list.

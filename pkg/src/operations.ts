@@ -2,8 +2,8 @@
  * Operations to the JSON that the core reads, and its answers back to what TypeScript promises. The core checks
  * meaning (labels, limits, operators); here only what JSON would lose on the way is refused.
  */
-import { encodeDocument, encodeJson } from "./document.js";
-import { BurrowError, type ErrorCode } from "./errors.js";
+import { encodeDocument, encodeJson, isArray } from "./document.js";
+import { BurrowError, describe, type ErrorCode } from "./errors.js";
 import type { Item, Namespace, Operation, OperationResult, SearchPage } from "./types.js";
 
 /** Which code a field that JSON cannot hold is refused with; anything else is `invalid_argument`. */
@@ -21,21 +21,33 @@ export function encodeOperation(operation: Operation): string {
     throw new BurrowError("invalid_argument", "An operation is an object with a field `op`");
   }
   const parts: string[] = [];
-  for (const [name, value] of Object.entries(operation)) {
+  const fields = fieldsOf(operation);
+  for (const [name, value] of fields) {
     if (name === "value" && value !== null) parts.push(`"value":${encodeDocument(value)}`);
     else if (value !== undefined) {
       parts.push(`${JSON.stringify(name)}:${encodeJson(value, FIELD_CODES[name] ?? "invalid_argument", name)}`);
     }
   }
   // The value must be there: a forgotten one is no deletion.
-  if (operation.op === "put" && operation.value === undefined) encodeDocument(undefined);
+  const { op, value } = Object.fromEntries(fields);
+  if (op === "put" && value === undefined) encodeDocument(undefined);
   return `{${parts.join(",")}}`;
+}
+
+/** Each field read once; what the application's own getters throw is a refusal. */
+function fieldsOf(operation: Operation): [string, unknown][] {
+  try {
+    return Object.entries(operation);
+  } catch (error) {
+    throw new BurrowError("invalid_argument", `An operation cannot be read: ${describe(error)}`, { cause: error });
+  }
 }
 
 /** Operations of a batch; the error says which one is bad. */
 export function encodeOperations(operations: readonly Operation[]): string {
-  if (!Array.isArray(operations)) throw new BurrowError("invalid_argument", "A batch is an array of operations");
-  const parts = operations.map((operation, position) => {
+  if (!isArray(operations as unknown)) throw new BurrowError("invalid_argument", "A batch is an array of operations");
+  // A hole in the array is an operation that is missing: `map` would pass over it.
+  const parts = Array.from(operations, (operation: Operation, position) => {
     try {
       return encodeOperation(operation);
     } catch (error) {

@@ -9,7 +9,7 @@
  */
 import { expose, proxy, transfer, wrap } from "comlink";
 
-import { BurrowError, decodeError, type ErrorMessage, encodeError } from "./errors.js";
+import { BurrowError, decodeError, describe, type ErrorMessage, encodeError, isSignal } from "./errors.js";
 
 type Reply = { value: unknown } | { error: ErrorMessage };
 type Callable = (...args: never[]) => unknown;
@@ -34,7 +34,7 @@ function outgoing(args: unknown[]): { args: unknown[]; done: () => void } {
   const cleanups: (() => void)[] = [];
   const converted = args.map((arg) => {
     if (typeof arg === "function") return proxy(answering(arg as Callable));
-    if (!(arg instanceof AbortSignal)) return moving(arg, arg);
+    if (!isSignal(arg)) return moving(arg, arg);
     const { port1, port2 } = new MessageChannel();
     const tell = () => port1.postMessage("abort");
     arg.addEventListener("abort", tell, { once: true });
@@ -196,9 +196,17 @@ export class Link {
           how(value);
         };
       this.waiting.add(reject);
-      this.invoke(service, method, ...args).then(settle(resolve), settle(reject));
+      const refused = settle((error: unknown) => reject(asRefusal(error)));
+      this.invoke(service, method, ...args).then(settle(resolve), refused);
     });
   }
+}
+
+/** What structured clone does not take was the caller's, and never left. */
+function asRefusal(error: unknown): unknown {
+  if ((error as Partial<Error> | undefined)?.name !== "DataCloneError") return error;
+  const message = `An argument cannot be sent to the worker: ${describe(error)}`;
+  return new BurrowError("invalid_argument", message, { cause: error });
 }
 
 function crashed(reason: string): BurrowError {

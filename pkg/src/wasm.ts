@@ -92,7 +92,13 @@ async function smallModule(given: WasmSource | undefined): Promise<Pick<HomeConf
 
 /** The installer is large and seldom needed: only its address is kept, where it has one. */
 async function installerSource(given: WasmSource): Promise<WebAssembly.Module | string> {
-  return typeof given === "string" || given instanceof URL ? absolute(given).href : compileSource(given);
+  if (typeof given !== "string" && !(given instanceof URL)) return compileSource(given);
+  try {
+    return absolute(given).href;
+  } catch (error) {
+    const message = `wasm.installer is no URL: ${String(given)}`;
+    throw new BurrowError("invalid_argument", message, { details: { argument: "installer" }, cause: error });
+  }
 }
 
 async function standardInstaller(): Promise<string> {

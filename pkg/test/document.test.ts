@@ -32,6 +32,10 @@ describe("a document", () => {
     expect(encodeDocument(JSON.parse(text))).toBe(text);
   });
 
+  it("keeps a negative zero, which JSON.stringify does not", () => {
+    expect(encodeDocument({ a: -0, b: [-0, 0] })).toBe('{"a":-0,"b":[-0,0]}');
+  });
+
   it("counts undefined fields as absent", () => {
     expect(encodeDocument({ a: undefined, b: 1 })).toBe('{"b":1}');
   });

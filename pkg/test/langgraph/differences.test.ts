@@ -118,7 +118,7 @@ describe("batch", () => {
     const { reference, burrow } = await pair();
     const nonsense = [{ frobnicate: true }] as unknown as [{ namespace: string[]; key: string }];
     expect(await reference.batch(nonsense)).toEqual([]);
-    await expect(burrow.batch(nonsense)).rejects.toThrow('{"frobnicate":true}');
+    await expect(burrow.batch(nonsense)).rejects.toThrow("frobnicate");
   });
 
   it("writes nothing when one of its operations fails", async () => {

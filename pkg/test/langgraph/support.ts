@@ -1,7 +1,7 @@
 /**
  * The two stores that the LangGraph tests compare, and the embeddings that both use.
  *
- * Expected values come from the reference: every test of `parity.test.ts` runs against LangGraph's own
+ * Expected values come from the reference: every test in `parity/` runs against LangGraph's own
  * `InMemoryStore` and against `BurrowStore`, so that a value which the reference does not give fails too.
  */
 import { Embeddings } from "@langchain/core/embeddings";
@@ -98,3 +98,8 @@ export const keys = (items: Item[]): string[] => items.map((item) => item.key);
 /** Scores by key, to five digits: the reference computes in double precision, Burrow in single. */
 export const scores = (items: SearchItem[]): Record<string, number | undefined> =>
   Object.fromEntries(items.map(({ key, score }) => [key, score === undefined ? undefined : Number(score.toFixed(5))]));
+
+/** Puts one item into each namespace. */
+export async function putAll(store: BaseStore, namespaces: string[][]): Promise<void> {
+  for (const [i, namespace] of namespaces.entries()) await store.put(namespace, `key${i}`, { i });
+}
