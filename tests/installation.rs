@@ -1,4 +1,7 @@
 //! Real model files, all the way from ONNX bytes to a pack that tract vouches for.
+//!
+//! int8 packs are held to more than that, with every model and in both wasm builds, by tests/e2e/vectors.test.mjs; making
+//! one runs the model over the calibration texts, which takes minutes without optimisation.
 #![cfg(feature = "tract")]
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -58,12 +61,6 @@ fn least_cosine(name: &str, file: &str, precision: Precision) -> f64 {
     };
     let pairs = expected.iter().zip(&found).map(|(a, b)| (&*a.vector, &*b.vector));
     pairs.map(cosine).fold(f64::INFINITY, f64::min)
-}
-
-#[test]
-fn tract_vouches_for_an_int8_pack() {
-    let cosine = least_cosine("bge-small-en-v1.5", "model_quantized.onnx", Precision::Int8);
-    assert!(cosine >= 0.98, "{cosine}");
 }
 
 #[test]
