@@ -154,7 +154,8 @@ export class Burrow {
    * Embeds everything anew, with another model or other fields where given. Searches go on meanwhile, on the old
    * index; the new one takes its place in one step.
    *
-   * @throws {@link BurrowError} `model_load`, `embedding`, `aborted`; the old index stays then.
+   * @throws {@link BurrowError} `invalid_argument`, `model_load`, `embedding`, `aborted`, `conflict` while another
+   * reindex is under way, `closed`; the old index stays then.
    */
   async reindex(given: ReindexOptions = {}): Promise<void> {
     this.assertOpen();

@@ -8,7 +8,7 @@ import { release } from "./memory.js";
 import { type PackSource, PIECE, piecesOf } from "./pack.js";
 import { ModelCache } from "./wasm/burrow.js";
 
-/** Bytes of a kept chunk at most: what was gathered, and the network's last. */
+/** No kept chunk is larger. They are kept as they were appended, {@link PIECE} or less; other versions may append more. */
 const MOST = 4 * PIECE;
 
 /** What is written beside a kept model. */

@@ -63,6 +63,7 @@ export function customEmbed(embed: Embed): CustomEmbed | undefined {
   if (call === undefined) return undefined;
   return async (texts, kind, signal) => {
     try {
+      throwIfAborted(signal);
       const answer = call(texts, signal === undefined ? { kind } : { kind, signal });
       const vectors = await orAborted(answer, signal);
       return { vectors: check(vectors, texts.length) };
@@ -78,11 +79,12 @@ export function customEmbed(embed: Embed): CustomEmbed | undefined {
 /** An embedder need not listen to the signal; whoever aborted is answered all the same. */
 async function orAborted<T>(answer: T | Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return answer;
-  throwIfAborted(signal);
   let stop: (() => void) | undefined;
   const fired = new Promise<never>((_, reject) => {
     stop = () => reject(aborted(signal.reason));
     signal.addEventListener("abort", stop, { once: true });
+    // The call itself may have aborted; racing hears a failure of the answer all the same.
+    if (signal.aborted) stop();
   });
   try {
     return await Promise.race([answer, fired]);

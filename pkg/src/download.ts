@@ -189,9 +189,11 @@ class Download {
       if (error instanceof Interrupted) await this.deliver(parts.take());
       throw error;
     }
+    // An answer of unknown length that ended: kept with its length, the file is known to be whole.
+    this.meta.total ??= this.offset + parts.length;
     await this.deliver(parts.take());
-    const total = this.meta.total ?? 0;
-    if (total > 0 && this.offset < total) throw new Interrupted(new Error(`${this.offset} of ${total} bytes`));
+    const { total } = this.meta;
+    if (this.offset < total) throw new Interrupted(new Error(`${this.offset} of ${total} bytes`));
   }
 
   private async deliver(bytes: Uint8Array): Promise<void> {

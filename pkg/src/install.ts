@@ -13,17 +13,18 @@
  *
  * What a page's memory holds at its highest is what a small device can bear, and a wasm memory never shrinks. So tract
  * and the making of the pack have a worker each, one after the other, and the encoder starts when both are gone; what
- * must outlive a worker (the file, the pack) waits in the cache or in a `Blob`, which are the browser's memory. A kept pack that turns out damaged is dropped and installed anew; when that fails too, the error is `corrupted`.
+ * must outlive a worker (the file, the pack) waits in a `Blob`, which is the browser's memory. A kept pack that turns out
+ * damaged is dropped and installed anew; when that fails too, the error is `corrupted`.
  */
 import { type Cache, type CachedMeta, openCache } from "./cache.js";
 import { download, type PartialFile } from "./download.js";
 import type { LocalEncoder } from "./encoder.js";
 import { BurrowError, throwIfAborted, toBurrowError } from "./errors.js";
 import type { Compiled, InstallerService } from "./installer.js";
-import { LocalInstaller } from "./installer.js";
 import { inBrowser } from "./memory.js";
 import { openFed, openPack, packOf, piecesOf } from "./pack.js";
-import { Link, moved } from "./rpc.js";
+import { moved } from "./rpc.js";
+import { inInstaller, type RunningInstaller } from "./running_installer.js";
 import type { HomeConfig, ModelInfo, OnProgress } from "./service.js";
 import { buffer, type FileSpec, type ModelSpec, named, resolve } from "./source.js";
 import type { ModelSource } from "./types.js";
@@ -50,12 +51,6 @@ export type Installed = {
 
 type OnEncoder = Installed & { engine: "encoder" };
 
-/** An installer and the way to end it. */
-export interface RunningInstaller {
-  service: InstallerService;
-  stop(): void;
-}
-
 /** Brings a model to where it can run; `share` leaves its pack with it, for further instances. */
 export async function install(
   source: ModelSource,
@@ -78,7 +73,7 @@ export async function install(
 class Install {
   /** Part of a file came from an earlier download. */
   private resumed = false;
-  /** The downloaded file, where there is no cache to read it from again. */
+  /** The downloaded file: what was kept of it on the device cannot always be read again without the network. */
   private file: Blob | undefined;
   private rules: Blob | undefined;
   /** What was kept turned out damaged. */
@@ -115,8 +110,10 @@ class Install {
     try {
       return await this.kept();
     } catch (error) {
-      const { code } = toBurrowError(error);
+      const { code, details } = toBurrowError(error);
       if (code !== "corrupted" && code !== "model_load") throw error;
+      // No room for it: the pack may be as good as ever.
+      if (code === "model_load" && details["size"] !== undefined) throw error;
       // `model_load` is a pack of another version: no damage, and made again all the same.
       if (code === "corrupted") this.damaged = true;
       await this.cache?.drop(this.spec.id);
@@ -164,10 +161,12 @@ class Install {
     try {
       return await go();
     } catch (error) {
-      const { code, details } = toBurrowError(error, "model_load");
+      const failure = toBurrowError(error, "model_load");
+      const { details } = failure;
       const wrongFile = details["restart"] === true || (this.resumed && details["url"] === undefined);
-      if (code !== "model_load" || !wrongFile) throw error;
+      if (!isUnfit(failure) || !wrongFile) throw error;
       await this.dropPartials();
+      this.rules = this.file = undefined;
       return await go();
     }
   }
@@ -178,7 +177,7 @@ class Install {
     const pack = bytes ? new Blob([given as BlobPart]) : this.share ? await this.spool(file, "pack") : undefined;
     const encoder =
       pack === undefined
-        ? openFed((sink) => this.fetch(file, "pack", sink, false), file.sha256)
+        ? openFed((sink) => this.fetch(file, "pack", sink), file.sha256)
         : openPack(packOf(pack), file.sha256);
     const installed = this.onEncoder(await this.checked(encoder), {});
     this.tell("verify", 1, 1);
@@ -223,25 +222,8 @@ class Install {
     return service.compile();
   }
 
-  /** A step in an installer of its own, which ends with the step unless the model is to run there. */
-  private async inInstaller<T>(step: (running: RunningInstaller) => Promise<T>): Promise<T> {
-    throwIfAborted(this.signal);
-    const running = await this.startInstaller();
-    const stop = () => running.stop();
-    this.signal?.addEventListener("abort", stop, { once: true });
-    let result: T | undefined;
-    try {
-      result = await step(running);
-      throwIfAborted(this.signal);
-      return result;
-    } catch (error) {
-      result = undefined;
-      throwIfAborted(this.signal);
-      throw error;
-    } finally {
-      this.signal?.removeEventListener("abort", stop);
-      if ((result as Partial<Installed> | undefined)?.engine !== "tract") running.stop();
-    }
+  private inInstaller<T>(step: (running: RunningInstaller) => Promise<T>): Promise<T> {
+    return inInstaller({ ...this.host, spec: this.spec }, this.signal, step);
   }
 
   private async vouch(pack: Blob, probes: string[], expected: Float32Array[]): Promise<Installed> {
@@ -279,17 +261,17 @@ class Install {
   /** Feeds an installer; `again` from what the first one got. */
   private async receive(service: InstallerService, again: boolean): Promise<void> {
     const { tokenizer = {}, model = {} } = this.spec;
-    const rules = await this.tokenizer(tokenizer, again);
+    const rules = await this.tokenizer(tokenizer);
     await this.checked(service.tokenizer(rules));
     const given = this.source.files?.model ?? (again ? this.file : undefined);
     if (given !== undefined) return this.checked(this.pour(given, service, again));
     const parts: Blob[] = [];
     const sink = (chunk: Uint8Array) => {
-      if (this.cache === undefined) parts.push(new Blob([chunk as BlobPart]));
+      parts.push(new Blob([chunk as BlobPart]));
       return service.chunk(moved(chunk, [chunk.buffer]));
     };
-    await this.checked(this.fetch(model, "model", sink, again));
-    if (this.cache === undefined) this.file = new Blob(parts);
+    await this.checked(this.fetch(model, "model", sink));
+    this.file = new Blob(parts);
   }
 
   /** Files of the application are read in pieces: a copy of the whole is what memory is short of. */
@@ -304,17 +286,17 @@ class Install {
     }
   }
 
-  private async tokenizer(file: FileSpec, again: boolean): Promise<Uint8Array> {
+  private async tokenizer(file: FileSpec): Promise<Uint8Array> {
     const given = this.source.files?.tokenizer;
     if (given !== undefined) return buffer(given);
-    this.rules ??= await this.spool(file, "tokenizer", again);
+    this.rules ??= await this.spool(file, "tokenizer");
     return buffer(this.rules);
   }
 
   /** A file in the browser's memory. */
-  private async spool(file: FileSpec, what: "pack" | "tokenizer", again = false): Promise<Blob> {
+  private async spool(file: FileSpec, what: "pack" | "tokenizer"): Promise<Blob> {
     const parts: Blob[] = [];
-    await this.fetch(file, what, (chunk) => void parts.push(inBrowser(chunk)), again);
+    await this.fetch(file, what, (chunk) => void parts.push(inBrowser(chunk)));
     return new Blob(parts);
   }
 
@@ -322,18 +304,17 @@ class Install {
     file: FileSpec,
     what: "model" | "pack" | "tokenizer",
     sink: (chunk: Uint8Array, total: number) => Promise<void> | void,
-    again: boolean,
   ): Promise<void> {
     if (file.url === undefined) throw new BurrowError("model_load", `There is no address for the ${what}`);
     const partial = this.cache?.partial(this.partialId(what));
-    this.resumed ||= !again && ((await partial?.read().catch(() => undefined))?.received ?? 0) > 0;
+    this.resumed ||= ((await partial?.read().catch(() => undefined))?.received ?? 0) > 0;
     await download(file.url, {
       sink,
       hashed: file.sha256 !== undefined,
       ...(file.size === undefined ? {} : { size: file.size }),
       ...(partial === undefined ? {} : { partial: partial satisfies PartialFile }),
       ...(this.signal === undefined ? {} : { signal: this.signal }),
-      onProgress: (loaded, total) => what !== "tokenizer" && !again && this.tell("download", loaded, total),
+      onProgress: (loaded, total) => what !== "tokenizer" && this.tell("download", loaded, total),
     });
   }
 
@@ -344,7 +325,7 @@ class Install {
     } catch (error) {
       const failure = toBurrowError(error, "model_load");
       const network = failure.details["url"] !== undefined && failure.details["restart"] === undefined;
-      if (failure.code === "model_load" && !network) await this.dropPartials();
+      if (isUnfit(failure) && !network) await this.dropPartials();
       throw failure;
     }
   }
@@ -357,40 +338,14 @@ class Install {
     return `${this.spec.id}/${what}`;
   }
 
-  private async startInstaller(): Promise<RunningInstaller> {
-    const { installer, noInstaller } = this.host.home;
-    if (installer === undefined) {
-      throw new BurrowError("model_load", noInstaller ?? "There is no installer here: load a pack made beforehand", {
-        details: { needs: "pack" },
-      });
-    }
-    const running = (await this.ownWorker()) ?? inPlace();
-    try {
-      await running.service.begin(JSON.stringify(this.spec), installer);
-      return running;
-    } catch (error) {
-      running.stop();
-      throw toBurrowError(error, "model_load", "The installer cannot be started");
-    }
-  }
-
-  private async ownWorker(): Promise<RunningInstaller | undefined> {
-    try {
-      const link = this.host.spawn && (await Link.start(this.host.spawn()));
-      return link && { service: link.service<InstallerService>("installer"), stop: () => link.stop() };
-    } catch {
-      return undefined;
-    }
-  }
-
   private tell(phase: "download" | "verify" | "compile" | "vouch", loaded: number, total: number): void {
     this.onProgress({ phase, loaded, total });
   }
 }
 
-function inPlace(): RunningInstaller {
-  const service = new LocalInstaller();
-  return { service, stop: () => service.drop() };
+/** Whether what was read is not what it should be: a model by `model_load`, a pack by `corrupted` too. */
+function isUnfit({ code }: BurrowError): boolean {
+  return code === "model_load" || code === "corrupted";
 }
 
 /** What is read on its way, also kept in the browser's memory. */

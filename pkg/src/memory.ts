@@ -6,11 +6,16 @@
  * blob or a stream gave is held by the browser's side of the buffer too, which `ArrayBuffer.transfer` does not empty.
  */
 export function release(bytes: Uint8Array): void {
-  if (bytes.buffer.byteLength === 0) return;
+  if (bytes.buffer.byteLength === 0 || typeof MessageChannel === "undefined") return;
   const { port1, port2 } = new MessageChannel();
   port2.close();
-  port1.postMessage(null, [bytes.buffer as ArrayBuffer]);
-  port1.close();
+  try {
+    port1.postMessage(null, [bytes.buffer as ArrayBuffer]);
+  } catch {
+    // workerd's ports take no transfers; there the collector has to do.
+  } finally {
+    port1.close();
+  }
 }
 
 /** The bytes in the browser's memory instead of the page's; they are released here. */

@@ -21,8 +21,10 @@ export interface PackSource {
 export async function* piecesOf(file: Blob | Uint8Array): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   const size = file instanceof Blob ? file.size : file.length;
   for (let at = 0; at < size; at += PIECE) {
-    const piece = file.slice(at, at + PIECE);
-    yield piece instanceof Blob ? new Uint8Array(await piece.arrayBuffer()) : (piece as Uint8Array<ArrayBuffer>);
+    // A copy in each case, which its reader may move away: `slice` of a Node `Buffer` would be the file itself.
+    yield file instanceof Blob
+      ? new Uint8Array(await file.slice(at, at + PIECE).arrayBuffer())
+      : new Uint8Array(file.subarray(at, at + PIECE));
   }
 }
 
@@ -54,8 +56,8 @@ export async function openFed(
   let arriving: ArrivingPack | undefined;
   const parts: Blob[] = [];
   await feed((piece, size) => {
-    // A server that does not say how much is coming leaves its bytes in the browser until it is known.
-    if (size === 0) return void parts.push(inBrowser(piece));
+    // A server that does not say at first how much is coming leaves all bytes in the browser.
+    if (arriving === undefined && (size === 0 || parts.length > 0)) return void parts.push(inBrowser(piece));
     arriving ??= new ArrivingPack(size);
     arriving.push(piece);
     release(piece);

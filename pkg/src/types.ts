@@ -44,7 +44,7 @@ export interface SearchPage<T extends Document = Document> {
  */
 export type Filter = { [field: string]: unknown };
 
-/** How a search ranks. */
+/** How a search ranks. Only `semantic` is there so far; the others are refused as `invalid_argument`. */
 export type SearchMode = "semantic" | "lexical" | "hybrid";
 
 export interface PutOptions {
@@ -116,9 +116,9 @@ export interface ModelSource {
   /** `int8` (default): a quarter of the memory and faster. */
   precision?: "int8" | "f32";
   /** Where the ONNX file is. */
-  url?: string;
+  url?: string | URL;
   /** Where its `tokenizer.json` is; next to the model unless given. */
-  tokenizerUrl?: string;
+  tokenizerUrl?: string | URL;
   /** The files themselves instead of URLs. */
   files?: { model: Uint8Array | Blob; tokenizer: Uint8Array | Blob };
   /** A pack made beforehand: loads without the installer. */

@@ -180,6 +180,20 @@ describe("a download", () => {
     expect(requests.length).toBe(1);
   });
 
+  it("of a length that nobody says needs no network either once it has ended", async () => {
+    const url = await serve((_, response) => {
+      response.writeHead(200, { "transfer-encoding": "chunked", etag: '"one"' });
+      response.end(FILE);
+    });
+    const partial = new MemoryPartial();
+    await download(url, { sink: () => undefined, partial });
+    expect(partial.meta?.total).toBe(FILE.length);
+    const received = new Received();
+    await download(url, { sink: received.sink, partial });
+    expect(received.hash).toBe(HASH);
+    expect(requests.length).toBe(1);
+  });
+
   it("never joins two files: another ETag starts anew", async () => {
     const url = await serve(ranged(Infinity, '"two"'));
     const partial = new MemoryPartial();

@@ -142,9 +142,17 @@ impl Storage for MemoryStorage {
         })
     }
 
-    async fn replace_index(&self, fingerprint: Option<String>, items: Vec<Reindexed>) -> Result<Replaced> {
+    async fn replace_index(
+        &self,
+        database: u64,
+        fingerprint: Option<String>,
+        items: Vec<Reindexed>,
+    ) -> Result<Replaced> {
         self.check_open()?;
         let mut data = self.data.borrow_mut();
+        if data.index.epoch.database != database {
+            return Err(Error::model_mismatch("the database was made anew meanwhile"));
+        }
         let mut fresh: BTreeMap<ItemId, Reindexed> =
             items.into_iter().map(|item| (item.id.clone(), item)).collect();
         let stale = data.not_covered_by(&fresh);

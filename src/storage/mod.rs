@@ -302,8 +302,14 @@ pub trait Storage {
 
     /// Replaces fingerprint and all vectors in one transaction, clears [`Entry::pending`], and counts as a commit
     /// that older readers answer with [`Changes::Reload`]. `items` lists every stored item, those without vectors and
-    /// expired ones too; a listed item that no longer exists is passed over.
-    async fn replace_index(&self, fingerprint: Option<String>, items: Vec<Reindexed>) -> Result<Replaced>;
+    /// expired ones too; a listed item that no longer exists is passed over. Fails with `model_mismatch` when the
+    /// database is another than [`Epoch::database`] says: its revisions are not comparable.
+    async fn replace_index(
+        &self,
+        database: u64,
+        fingerprint: Option<String>,
+        items: Vec<Reindexed>,
+    ) -> Result<Replaced>;
 
     /// Waits for what is under way and lets go of the database. Calling it twice is no error; all other calls are
     /// `closed` from then on.

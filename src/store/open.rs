@@ -45,6 +45,7 @@ impl Store {
         {
             let rebuild = Rebuild {
                 storage: &*storage,
+                database: snapshot.index.epoch.database,
                 target: Some(indexer),
                 phase: missing.phase,
                 observer: options.observer.as_deref(),

@@ -23,6 +23,8 @@ const CHUNK: usize = 16;
 /// A new index in the making.
 pub(super) struct Rebuild<'a> {
     pub(super) storage: &'a dyn Storage,
+    /// Where the items were read; one made anew in its place has other puts under the same revisions.
+    pub(super) database: u64,
     /// `None` drops the index.
     pub(super) target: Option<&'a Indexer>,
     pub(super) phase: Phase,
@@ -53,7 +55,7 @@ impl Rebuild<'_> {
             let fingerprint = self.target.map(|indexer| indexer.fingerprint().to_owned());
             match self
                 .storage
-                .replace_index(fingerprint, ready.values().cloned().collect())
+                .replace_index(self.database, fingerprint, ready.values().cloned().collect())
                 .await?
             {
                 Replaced::Done(_) => return Ok(()),
@@ -142,16 +144,14 @@ impl Store {
         let indexer = Indexer::of(options.embedder, &options.fields, options.dims)?;
         let announced = self.announce(indexer.clone())?;
         self.sync().await?;
-        let todo = {
+        let (database, todo) = {
             let replica = self.replica.borrow();
-            replica
-                .directory
-                .iter()
-                .map(|(id, _)| ItemId::clone(id))
-                .collect()
+            let ids = replica.directory.iter().map(|(id, _)| ItemId::clone(id));
+            (replica.index.epoch.database, ids.collect())
         };
         let rebuild = Rebuild {
             storage: &*self.storage,
+            database,
             target: indexer.as_deref(),
             phase: Phase::Reindex,
             observer: options.observer.as_deref(),

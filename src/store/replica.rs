@@ -116,10 +116,14 @@ impl Store {
         let (known, epoch) = (replica.index.epoch, snapshot.index.epoch);
         let another = epoch.database != known.database;
         if another || snapshot.sequence > replica.sequence || epoch.number > known.number {
+            let another_index = another || epoch.number != known.number;
             *replica = Replica::from_snapshot(snapshot)?;
-            self.indexing
-                .borrow_mut()
-                .adopt(replica.index.fingerprint.as_deref());
+            // The same index read again says nothing of a reindex under way, though the names agree.
+            if another_index {
+                self.indexing
+                    .borrow_mut()
+                    .adopt(replica.index.fingerprint.as_deref());
+            }
         }
         Ok(())
     }

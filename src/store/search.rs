@@ -17,7 +17,7 @@ use super::Store;
 use super::batch::document;
 use super::directory::Directory;
 use super::overlay::{self, Overlay};
-use super::sift::Yield;
+use super::sift::{Known, Yield};
 use crate::Result;
 use crate::model::{Hit, ItemId, Millis, Order, Page, SearchOp, Unscored};
 use crate::storage::{Entry, Record, Revision};
@@ -151,6 +151,8 @@ pub(super) struct Reading<'a> {
     pub(super) settle: bool,
     /// Whether the ranking holds nothing any more but what passes the filter.
     pub(super) sifted: bool,
+    /// How far the store had got when it ranked.
+    pub(super) known: Known,
 }
 
 impl Reading<'_> {
@@ -182,6 +184,7 @@ impl Store {
                 ranking,
                 settle: rankings >= MOST_RANKINGS,
                 sifted: false,
+                known: self.known(),
             };
             if let Some((found, has_more)) = self.page(reading, overlay).await? {
                 return self.show_page(search, found, has_more, overlay);
@@ -211,7 +214,8 @@ impl Store {
         let mut chunk = CHUNKS.0;
         let mut yielded = Yield::default();
         while found.len() < wanted && !reading.ranking.is_empty() {
-            if filtered && self.should_sift(&reading, yielded, wanted - found.len() + to_skip) {
+            if filtered && self.should_sift(&reading, yielded, (wanted - found.len()).saturating_add(to_skip))
+            {
                 if !self.sift(&mut reading, overlay).await? {
                     return Ok(None);
                 }

@@ -18,9 +18,13 @@ use super::overlay::Overlay;
 use super::search::{Candidate, Reading};
 use crate::Result;
 use crate::model::ItemId;
+use crate::storage::{Epoch, Sequence};
 
 /// How many documents of a bulk read cost as much as one that is read by its key.
 const COST_OF_A_KEY: usize = 10;
+
+/// How far a store has followed which database.
+pub(super) type Known = (Epoch, Sequence);
 
 /// What the documents read so far have yielded.
 #[derive(Debug, Clone, Copy, Default)]
@@ -54,7 +58,6 @@ impl Store {
     pub(super) async fn sift(&self, reading: &mut Reading<'_>, overlay: &Overlay) -> Result<bool> {
         let search = reading.scoring.search;
         let wanted = |text: &str| Ok(search.filter.matches(&parse(text)?));
-        let known = self.known();
         let mut passed = HashSet::new();
         let mut after = None;
         loop {
@@ -67,7 +70,7 @@ impl Store {
         }
         self.sync().await?;
         let ranking = std::mem::take(&mut reading.ranking).into_vec();
-        if !reading.settle && self.known() != known && !self.up_to_date(&ranking, overlay) {
+        if !reading.settle && self.known() != reading.known && !self.up_to_date(&ranking, overlay) {
             return Ok(false);
         }
         let mut left = BinaryHeap::new();
@@ -86,7 +89,7 @@ impl Store {
     }
 
     /// How far the store has followed which database.
-    fn known(&self) -> (crate::storage::Epoch, crate::storage::Sequence) {
+    pub(super) fn known(&self) -> Known {
         let replica = self.replica.borrow();
         (replica.index.epoch, replica.sequence)
     }

@@ -1,7 +1,12 @@
 // A model that cannot be had, or is not what it should be: each a coded error, nothing wrong is kept, and the same page
 // opens the store once the file is right.
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import { join } from "node:path";
 import { afterEach, describe, test } from "node:test";
+import { MODELS } from "./server.mjs";
 import { openPage, stage } from "./stage.mjs";
 
 const MODEL = "/models/all-MiniLM-L6-v2/model_quantized.onnx";
@@ -9,12 +14,12 @@ const TOKENIZER = "/models/all-MiniLM-L6-v2/tokenizer.json";
 const SIZE = 22_972_370;
 
 /** In the page: tries to open; each test has a model cache of its own. */
-const TRY = async ({ name, abortAt }) => {
+const TRY = async ({ name, source, abortAt }) => {
   const controller = new AbortController();
   const url = new URL("/models/all-MiniLM-L6-v2/model_quantized.onnx", location.href).href;
   const opening = e2e.Burrow.open({
     name,
-    index: { embed: { preset: "all-MiniLM-L6-v2", url }, fields: ["text"] },
+    index: { embed: source ?? { preset: "all-MiniLM-L6-v2", url }, fields: ["text"] },
     signal: controller.signal,
     onProgress: ({ phase, loaded }) => phase === "download" && loaded >= (abortAt ?? Infinity) && controller.abort(),
   });
@@ -71,6 +76,39 @@ const DAMAGE = async () => {
   database.close();
   return largest.length;
 };
+
+/** A server of one model's files that never says how long they are, and answers a range past the end with 416. */
+async function serveWithoutLength() {
+  const folder = join(MODELS, "all-MiniLM-L6-v2");
+  const files = new Map();
+  for (const name of ["model_quantized.onnx", "tokenizer.json"])
+    files.set(`/${name}`, await readFile(join(folder, name)));
+  const requests = [];
+  const server = createServer((request, response) => {
+    requests.push(request.url);
+    const file = files.get(request.url);
+    const range = /^bytes=(\d+)-$/.exec(request.headers.range ?? "");
+    const start = Number(range?.[1] ?? 0);
+    const status = file === undefined ? 404 : start >= file.length ? 416 : range === null ? 200 : 206;
+    response.writeHead(status, {
+      "content-type": "application/octet-stream",
+      "transfer-encoding": "chunked",
+      "cache-control": "no-store",
+      "access-control-allow-origin": "*",
+    });
+    response.end(status < 300 ? file.subarray(start) : "");
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    requests,
+    url: `http://127.0.0.1:${server.address().port}/model_quantized.onnx`,
+    sha256: createHash("sha256").update(files.get("/model_quantized.onnx")).digest("hex"),
+    close: () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
 
 describe("a model that cannot be had", () => {
   const here = stage("chromium");
@@ -162,4 +200,26 @@ describe("a model that cannot be had", () => {
     });
     await page.close();
   });
+
+  for (const hashed of [true, false]) {
+    const known = hashed ? "whose hash is known" : "of which nothing is known";
+    test(`a model ${known}, from a server that says no lengths, is fetched once and kept`, async (t) => {
+      const other = await serveWithoutLength();
+      t.after(() => other.close());
+      const page = await openPage(here);
+      await page.call(FORGET_MODELS);
+      const source = hashed ? { url: other.url, sha256: other.sha256 } : { url: other.url };
+      const name = `no-length-${hashed}`;
+      assert.equal(await page.call(TRY, { name, source }), "open");
+      assert.deepEqual(await page.call(USE), ["k"]);
+      assert.deepEqual(other.requests.toSorted(), ["/model_quantized.onnx", "/tokenizer.json"]);
+      const { engine, cached } = await page.call(async () => (await store.stats()).model);
+      assert.deepEqual({ engine, cached }, { engine: "encoder", cached: true });
+      await page.reload();
+      await page.ready();
+      assert.equal(await page.call(TRY, { name, source }), "open");
+      assert.equal(other.requests.length, 2);
+      await page.close();
+    });
+  }
 });

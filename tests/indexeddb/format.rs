@@ -76,8 +76,9 @@ fn items() -> Vec<Write> {
 }
 
 async fn write_history(storage: &IndexedDb) {
+    let database = storage.load().await.unwrap().index.epoch.database;
     let replaced = storage
-        .replace_index(Some("model-1".to_owned()), Vec::new())
+        .replace_index(database, Some("model-1".to_owned()), Vec::new())
         .await;
     let Replaced::Done(IndexState { epoch, .. }) = replaced.unwrap() else {
         panic!("nothing is stale")
@@ -156,7 +157,7 @@ async fn opens_reads_and_writes(fixture: &str, revision: Revision) -> String {
     revisions.sort_unstable();
     assert_eq!(revisions, [revision, revision, revision, 5, 6]);
     let stale = storage
-        .replace_index(None, Vec::<Reindexed>::new())
+        .replace_index(epoch.database, None, Vec::<Reindexed>::new())
         .await
         .unwrap();
     assert!(matches!(stale, Replaced::Stale(ids) if ids.len() == 5));

@@ -94,8 +94,13 @@ impl Storage for Faulty {
         }
         self.now().commit(epoch, writes).await
     }
-    async fn replace_index(&self, fingerprint: Option<String>, items: Vec<Reindexed>) -> Result<Replaced> {
-        let replaced = self.now().replace_index(fingerprint, items).await?;
+    async fn replace_index(
+        &self,
+        database: u64,
+        fingerprint: Option<String>,
+        items: Vec<Reindexed>,
+    ) -> Result<Replaced> {
+        let replaced = self.now().replace_index(database, fingerprint, items).await?;
         if self.changes_fail_after_replacing.get() {
             *self.changes.borrow_mut() = Some(Rc::new(|| Error::storage_unavailable("gone for a moment")));
         }

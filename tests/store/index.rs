@@ -241,7 +241,12 @@ impl Storage for Mixed {
     async fn commit(&self, epoch: Epoch, writes: Vec<Write>) -> burrow::Result<Changes> {
         self.0.commit(epoch, writes).await
     }
-    async fn replace_index(&self, name: Option<String>, items: Vec<Reindexed>) -> burrow::Result<Replaced> {
+    async fn replace_index(
+        &self,
+        database: u64,
+        name: Option<String>,
+        items: Vec<Reindexed>,
+    ) -> burrow::Result<Replaced> {
         assert!(
             items
                 .iter()
@@ -249,7 +254,7 @@ impl Storage for Mixed {
                 .all(|vector| vector.vector.len() == 26)
         );
         let name = name.map(|name| name.replace("mixed", "whole"));
-        self.0.replace_index(name, items).await
+        self.0.replace_index(database, name, items).await
     }
     async fn close(&self) -> burrow::Result<()> {
         self.0.close().await

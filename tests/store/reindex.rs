@@ -270,3 +270,31 @@ fn a_reindex_that_fails_after_another_tab_made_the_same_index_has_succeeded() {
     table.text(&["a"], "l", "xyz");
     assert_eq!(found(&table.store, "zyx"), ["l"]);
 }
+
+/// With the model unchanged, reading everything anew looks like the reindex having happened.
+#[test]
+fn a_reindex_by_the_same_model_that_fails_has_failed_though_much_was_written_elsewhere() {
+    let table = Table::new();
+    table.text(&["a"], "k", "tea");
+    let other = open(
+        &table.storage,
+        Some(Fake::words()),
+        &table.clock,
+        fields(&["text"]),
+    )
+    .unwrap();
+    let again = Fake::words();
+    again.hold.set(true);
+    block_on(async {
+        let mut reindex = Box::pin(table.store.reindex(to(&again)));
+        assert!(poll!(&mut reindex).is_pending());
+        let puts = (0..5_000)
+            .map(|n| json!({ "op": "put", "namespace": ["b"], "key": format!("{n}"), "value": {}, "index": false }));
+        other.batch(parse_all(puts.collect()).unwrap()).await.unwrap();
+        table.store.stats().await.unwrap();
+        again.fail_next(burrow::Error::embedding("no"));
+        again.release();
+        again.hold.set(false);
+        assert_eq!(reindex.await.unwrap_err().code(), "embedding");
+    });
+}

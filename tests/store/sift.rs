@@ -48,8 +48,13 @@ impl Storage for Counting {
     async fn commit(&self, epoch: Epoch, writes: Vec<Write>) -> Result<Changes> {
         self.inner.commit(epoch, writes).await
     }
-    async fn replace_index(&self, fingerprint: Option<String>, items: Vec<Reindexed>) -> Result<Replaced> {
-        self.inner.replace_index(fingerprint, items).await
+    async fn replace_index(
+        &self,
+        database: u64,
+        fingerprint: Option<String>,
+        items: Vec<Reindexed>,
+    ) -> Result<Replaced> {
+        self.inner.replace_index(database, fingerprint, items).await
     }
     async fn close(&self) -> Result<()> {
         self.inner.close().await

@@ -5,7 +5,7 @@ export class Installer {
   modelChunk(chunk: Uint8Array): void;
   tokenizer(bytes: Uint8Array): void;
   verify(): void;
-  /** JSON: `{ recognised, reason?, dims, precision }`. */
+  /** JSON: `{ recognised, reason?, dims }`. */
   compile(): string;
   /** Instead of compiling. */
   pack(precision: string): MadePack;

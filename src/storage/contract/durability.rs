@@ -10,7 +10,7 @@ pub async fn reopening_gives_the_same_data(backend: &impl Backend) {
     let items = storage.load().await.unwrap().entries;
     let items = items.iter().map(|entry| reindexed(entry, "new")).collect();
     storage
-        .replace_index(Some("model".to_owned()), items)
+        .replace_index(database(&storage).await, Some("model".to_owned()), items)
         .await
         .unwrap();
     let full = Put {
@@ -83,7 +83,7 @@ pub async fn closing_twice_is_no_error_and_later_calls_are_closed(backend: &impl
             .commit(Epoch::default(), vec![Write::Delete(id.clone())])
             .await
             .map(drop),
-        storage.replace_index(None, Vec::new()).await.map(drop),
+        storage.replace_index(0, None, Vec::new()).await.map(drop),
     ];
     for result in refused {
         assert_eq!(result.unwrap_err().code(), "closed");

@@ -4,10 +4,26 @@ use super::super::IndexState;
 use super::*;
 
 async fn replace(storage: &Rc<dyn Storage>, fingerprint: &str, items: Vec<Reindexed>) -> Replaced {
+    let database = database(storage).await;
     storage
-        .replace_index(Some(fingerprint.to_owned()), items)
+        .replace_index(database, Some(fingerprint.to_owned()), items)
         .await
         .unwrap()
+}
+
+/// A database that was deleted and made anew counts its revisions from the start, so equal ones mean nothing.
+pub async fn an_index_made_for_another_database_is_refused(backend: &impl Backend) {
+    let storage = backend.open().await.unwrap();
+    let id = id(&["a"], "k");
+    commit_puts(&storage, [put(&id, "text", 1)]).await;
+    let before = storage.load().await.unwrap();
+    let items = vec![reindexed(&before.entries[0], "new")];
+    let other = before.index.epoch.database + 1;
+    let refused = storage
+        .replace_index(other, Some("model".to_owned()), items)
+        .await;
+    assert_eq!(refused.unwrap_err().code(), "model_mismatch");
+    assert_eq!(storage.load().await.unwrap(), before);
 }
 
 /// All vectors at once, and nothing but vectors.
@@ -166,7 +182,7 @@ pub async fn the_first_index_is_of_an_empty_database(backend: &impl Backend) {
     for fingerprint in [Some("model a"), Some("model b"), None] {
         let fingerprint = fingerprint.map(str::to_owned);
         let replaced = storage
-            .replace_index(fingerprint.clone(), Vec::new())
+            .replace_index(epoch.database, fingerprint.clone(), Vec::new())
             .await
             .unwrap();
         let Replaced::Done(state) = replaced else {

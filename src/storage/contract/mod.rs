@@ -96,6 +96,7 @@ macro_rules! storage_contract {
                 index::a_stale_replacement_writes_nothing_and_names_the_items
                 index::an_expired_item_must_be_listed_and_a_vanished_one_may_be
                 index::the_first_index_is_of_an_empty_database
+                index::an_index_made_for_another_database_is_refused
                 index::vectors_of_another_length_are_refused
                 durability::reopening_gives_the_same_data
                 durability::erased_data_stays_erased
@@ -202,6 +203,11 @@ async fn entry(storage: &Rc<dyn Storage>, id: &ItemId) -> Option<Entry> {
     assert_eq!(twice, None, "an item is in the snapshot once");
     assert_eq!(record(storage, id).await.map(|record| record.entry), entry);
     entry
+}
+
+/// The number of the database.
+async fn database(storage: &Rc<dyn Storage>) -> u64 {
+    storage.load().await.unwrap().index.epoch.database
 }
 
 /// Sequence and changes of an answer that is no reload.

@@ -227,6 +227,9 @@ pub async fn every_put_is_another_revision_whatever_the_clock_says(backend: &imp
 }
 
 async fn replace(storage: &Rc<dyn Storage>, items: Vec<Reindexed>) {
-    let replaced = storage.replace_index(Some("model".to_owned()), items).await;
+    let database = database(storage).await;
+    let replaced = storage
+        .replace_index(database, Some("model".to_owned()), items)
+        .await;
     assert!(matches!(replaced.unwrap(), Replaced::Done(_)));
 }

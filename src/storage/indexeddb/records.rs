@@ -204,6 +204,16 @@ impl State {
         Err(Error::model_mismatch("the index was replaced by another tab").with("epoch", self.epoch))
     }
 
+    /// Fails when this is not the database that is meant.
+    pub(super) fn expect_database(&self, database: u64) -> Result<()> {
+        if self.epoch().database == database {
+            return Ok(());
+        }
+        Err(Error::model_mismatch(
+            "the database was deleted and made anew by another tab",
+        ))
+    }
+
     /// Takes the length of vectors that an index with this state has settled on.
     pub(super) fn settle(&mut self, index: IndexState) {
         self.dims = index.dims;

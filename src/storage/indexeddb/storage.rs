@@ -162,13 +162,21 @@ impl Storage for IndexedDb {
         .await
     }
 
-    async fn replace_index(&self, fingerprint: Option<String>, items: Vec<Reindexed>) -> Result<Replaced> {
+    async fn replace_index(
+        &self,
+        database: u64,
+        fingerprint: Option<String>,
+        items: Vec<Reindexed>,
+    ) -> Result<Replaced> {
         let mut fresh = IndexState::default();
         fresh.settle_dims(items.iter().flat_map(|item| &item.vectors))?;
         let items: HashMap<&ItemId, &Reindexed> = items.iter().map(|item| (&item.id, item)).collect();
         let stale = RefCell::new(Vec::new());
         let replaced = self.write(&[META, ENTRIES, CHANGES], async |transaction| {
             stale.take();
+            let meta = transaction.store(META)?;
+            let mut state = read_state(&meta).await?;
+            state.expect_database(database)?;
             let entries = transaction.store(ENTRIES)?;
             each_batch(&entries, |stored| match reindexed(stored, &items) {
                 Ok(stored) => put_entry(&entries, &stored),
@@ -181,8 +189,6 @@ impl Storage for IndexedDb {
             if !stale.borrow().is_empty() {
                 return Err(Error::conflict("items were written during a reindex"));
             }
-            let meta = transaction.store(META)?;
-            let mut state = read_state(&meta).await?;
             state.replace_index(fingerprint.clone(), fresh.dims);
             log::write_reload(&transaction.store(CHANGES)?, state.sequence)?;
             write_state(&meta, &state)?;
