@@ -3,11 +3,11 @@
 //! A model is tens of megabytes, so it is kept in chunks: no single record or message is huge, a download can go on
 //! where it stopped, and a damaged chunk is found by its own checksum.
 //!
-//! - **Complete or not there.** [`ModelCache::put`] writes all chunks and the model's record in one transaction; a
-//!   reader sees the old model, or the new one.
+//! - **Complete or not there.** [`ModelCache::promote`] makes a model of a partial in one transaction, as
+//!   [`ModelCache::put`] does of bytes; a reader sees the old model, or the new one.
 //! - **Partial downloads are apart.** [`ModelCache::append`] adds the bytes at an offset, which must be the number of
 //!   bytes received so far (`conflict` otherwise: another tab is downloading too), or 0 to start anew. What a partial
-//!   holds is not verified against the model's own hash; whoever completes it does that, and puts the result.
+//!   holds is not verified against the model's own hash; whoever completes it does that, and promotes it.
 //! - **Checked when read.** A chunk that is missing, of another length or with another checksum is `corrupted`;
 //!   delete the model and fetch it again.
 
