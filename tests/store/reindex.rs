@@ -245,15 +245,8 @@ fn an_item_deleted_and_put_again_within_one_tick_of_the_clock_is_embedded_again(
 
 #[test]
 fn a_reindex_that_fails_after_another_tab_made_the_same_index_has_succeeded() {
-    let table = Table::new();
+    let (table, other) = two_tabs();
     table.text(&["a"], "k", "abc");
-    let other = open(
-        &table.storage,
-        Some(Fake::words()),
-        &table.clock,
-        fields(&["text"]),
-    )
-    .unwrap();
     let next = letters();
     next.hold.set(true);
     block_on(async {
@@ -274,15 +267,8 @@ fn a_reindex_that_fails_after_another_tab_made_the_same_index_has_succeeded() {
 /// With the model unchanged, reading everything anew looks like the reindex having happened.
 #[test]
 fn a_reindex_by_the_same_model_that_fails_has_failed_though_much_was_written_elsewhere() {
-    let table = Table::new();
+    let (table, other) = two_tabs();
     table.text(&["a"], "k", "tea");
-    let other = open(
-        &table.storage,
-        Some(Fake::words()),
-        &table.clock,
-        fields(&["text"]),
-    )
-    .unwrap();
     let again = Fake::words();
     again.hold.set(true);
     block_on(async {

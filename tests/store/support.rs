@@ -238,6 +238,19 @@ pub fn open(
     ))
 }
 
+/// A table, and a second tab beside it.
+pub fn two_tabs() -> (Table, Store) {
+    let table = Table::new();
+    let other = open(
+        &table.storage,
+        Some(Fake::words()),
+        &table.clock,
+        fields(&["text"]),
+    )
+    .unwrap();
+    (table, other)
+}
+
 pub fn fields(paths: &[&str]) -> StoreOptions {
     StoreOptions {
         fields: paths.iter().map(|&path| path.to_owned()).collect(),

@@ -16,19 +16,6 @@ use serde_json::{Value, json};
 
 use crate::support::*;
 
-/// A table, and a second tab beside it.
-fn two_tabs() -> (Table, Store) {
-    let table = Table::new();
-    let other = open(
-        &table.storage,
-        Some(Fake::words()),
-        &table.clock,
-        fields(&["text"]),
-    )
-    .unwrap();
-    (table, other)
-}
-
 /// Memory answers at once, so this also works where another call is being polled.
 fn ask(store: &Store, op: Value) -> Result<OpResult> {
     store.execute(parse(op)?).now_or_never().unwrap()
